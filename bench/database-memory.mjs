@@ -5,7 +5,7 @@ export const title =
   'live memory of the server before and after 100,000 responses of about 75 kB from the embedded database';
 export const needs = [];
 
-const ANSWERS = 100_000;
+const RESPONSES = 100_000;
 const CONNECTIONS = 8;
 const ALLOWED_GROWTH_BYTES = 10e6;
 
@@ -22,13 +22,13 @@ export const run = async () => {
     const bytes = await page();
     for (let i = 0; i < 200; i++) await page();
     const before = await server.liveBytes();
-    let left = ANSWERS;
+    let left = RESPONSES;
     const ask = async () => {
       while (left-- > 0) await page();
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, ask));
     const after = await server.liveBytes();
-    console.log(`${ANSWERS} responses of ${bytes} bytes\n`);
+    console.log(`${RESPONSES} responses of ${bytes} bytes\n`);
     const row = (name) => [
       name,
       ...[before[name], after[name], after[name] - before[name]].map((n) => (n / 1e6).toFixed(1)),

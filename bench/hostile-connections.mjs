@@ -39,9 +39,9 @@ const healthMs = async (url) => {
   const times = [];
   for (let i = 0; i < PROBES; i++) {
     const startMs = performance.now();
-    const answer = await fetch(`${url}/healthz`, { headers: { connection: 'close' } });
-    await answer.text();
-    if (!answer.ok) throw new Error(`/healthz: ${answer.status}`);
+    const response = await fetch(`${url}/healthz`, { headers: { connection: 'close' } });
+    await response.text();
+    if (!response.ok) throw new Error(`/healthz: ${response.status}`);
     times.push(performance.now() - startMs);
   }
   return times;

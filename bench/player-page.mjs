@@ -30,8 +30,8 @@ const startSite = async (server, playlist) => {
   const script = await readFile(createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js'));
   const own = { '/least': ['text/html', leastPage(playlist)], '/hls.js': ['text/javascript', script] };
   const site = createServer((incoming, response) => {
-    const answer = own[incoming.url];
-    if (answer) return response.setHeader('content-type', answer[0]).end(answer[1]);
+    const override = own[incoming.url];
+    if (override) return response.setHeader('content-type', override[0]).end(override[1]);
     const outgoing = request(new URL(incoming.url, server.url), { headers: incoming.headers }, (from) => {
       response.writeHead(from.statusCode, from.headers);
       from.pipe(response);

@@ -33,15 +33,15 @@ const makeTalk = async (directory) => {
 
 /** Answers immediately, with words over the whole window, so that only the server's own memory is measured. */
 const makeRecognizer = async (directory) => {
-  const answer = join(directory, 'answer.json');
+  const response = join(directory, 'answer.json');
   const words = Array.from({ length: WORDS_A_WINDOW }, (_, at) => ({
     word: ` word${at}`,
     start: at * 0.38,
     end: at * 0.38 + 0.3,
   }));
-  await writeFile(answer, JSON.stringify({ words }));
+  await writeFile(response, JSON.stringify({ words }));
   const program = join(directory, 'recognizer');
-  await writeFile(program, `#!/bin/sh\ncat ${answer}\n`);
+  await writeFile(program, `#!/bin/sh\ncat ${response}\n`);
   await chmod(program, 0o755);
   return `${program} {audio}`;
 };

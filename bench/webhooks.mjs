@@ -123,13 +123,13 @@ const requests = async (url) => {
   const origin = createServer(() => undefined).listen(0, '127.0.0.1');
   const server = await startKinora();
   const call = async (method, path, body) => {
-    const answer = await fetch(`${server.url}${path}`, {
+    const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { authorization: server.authorization, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text ? JSON.parse(text).data : undefined;
   };
   const timed = async (work) => {

@@ -3,8 +3,8 @@ import { parseStoryboard, type Tile } from './storyboard.js';
 
 /** The tiles, when their image can be shown. The server makes the image when it is asked for first, which may take seconds. */
 const load = async (url: string): Promise<Tile[]> => {
-  const answer = await fetch(url);
-  const tiles = answer.ok ? parseStoryboard(await answer.text(), answer.url) : [];
+  const response = await fetch(url);
+  const tiles = response.ok ? parseStoryboard(await response.text(), response.url) : [];
   for (const sheet of new Set(tiles.map((tile) => tile.url))) await Object.assign(new Image(), { src: sheet }).decode();
   return tiles;
 };

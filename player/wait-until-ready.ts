@@ -7,8 +7,8 @@ const POLL_MS = 1000;
  * has failed.
  */
 const currentStatus = async (): Promise<string | undefined> => {
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' });
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const response = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' });
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   return page.querySelector<HTMLElement>('#player')?.dataset.status;
 };
 

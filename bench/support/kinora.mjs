@@ -50,13 +50,13 @@ export const startKinora = async ({ measured = false, options = {}, again } = {}
   const authorization = `Basic ${Buffer.from(token).toString('base64')}`;
 
   const api = async (method, path, body) => {
-    const answer = await fetch(`${url}/video/v1${path}`, {
+    const response = await fetch(`${url}/video/v1${path}`, {
       method,
       headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text ? JSON.parse(text).data : undefined;
   };
 
@@ -77,9 +77,9 @@ export const startKinora = async ({ measured = false, options = {}, again } = {}
   };
 
   const get = async (path) => {
-    const answer = await fetch(new URL(path, url));
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${bytes}`);
+    const response = await fetch(new URL(path, url));
+    const bytes = Buffer.from(await response.arrayBuffer());
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${bytes}`);
     return bytes;
   };
 

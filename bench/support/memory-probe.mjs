@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 
-const ANSWER_MS = 1000;
+const RESPONSE_MS = 1000;
 
 const live = () => {
   globalThis.gc();
@@ -20,7 +20,7 @@ if (isMainThread) {
     if (text !== 'measure') return;
     threads = 0;
     channel.postMessage('measure');
-    await delay(ANSWER_MS);
+    await delay(RESPONSE_MS);
     process.send({ main: live(), threads });
   });
   // The server must be able to exit without the benchmark.

@@ -33,14 +33,14 @@ export const createSoakWork = (server, sourceUrl, file) => {
 
   /** `name` identifies the kind of request, because the path may contain an ID. */
   const ask = async (name, method, url, { body, headers, isGone = () => false } = {}) => {
-    const answer = await fetch(new URL(url, server.url), { method, headers, body });
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    if (answer.ok) return bytes;
-    if (!(answer.status === 404 && isGone())) {
-      const what = `${name}: ${answer.status}`;
+    const response = await fetch(new URL(url, server.url), { method, headers, body });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    if (response.ok) return bytes;
+    if (!(response.status === 404 && isGone())) {
+      const what = `${name}: ${response.status}`;
       unexpected.set(what, (unexpected.get(what) ?? 0) + 1);
     }
-    throw new UnexpectedStatus(`${name}: ${answer.status}`);
+    throw new UnexpectedStatus(`${name}: ${response.status}`);
   };
   const api = async (name, method, path, fields) => {
     const headers = { authorization: server.authorization, ...(fields && { 'content-type': 'application/json' }) };

@@ -63,20 +63,20 @@ export const request = async <T = undefined>(
   const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store' };
   if (body !== undefined) init.body = isFile ? body : JSON.stringify(body);
   if (signal) init.signal = signal;
-  const answer = await fetch(path, init).catch((error: unknown) => {
+  const response = await fetch(path, init).catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw new ServerAwayError();
   });
-  if (answer.ok) {
-    const warning = answer.headers.get('kinora-warning');
+  if (response.ok) {
+    const warning = response.headers.get('kinora-warning');
     if (method !== 'GET') rememberCall({ method, path, body, ...(warning !== null && { warning }) });
-    const text = await answer.text();
+    const text = await response.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
-  const problem = await readProblem(answer);
-  if (!problem && answer.status >= 502 && answer.status <= 504) throw new ServerAwayError();
-  if (answer.status === 401 && path !== '/console/api/session') whenSignedOut();
-  throw new ApiError(answer.status, problem?.type ?? 'unknown', problem?.messages ?? []);
+  const problem = await readProblem(response);
+  if (!problem && response.status >= 502 && response.status <= 504) throw new ServerAwayError();
+  if (response.status === 401 && path !== '/console/api/session') whenSignedOut();
+  throw new ApiError(response.status, problem?.type ?? 'unknown', problem?.messages ?? []);
 };
 
 interface Problem {
@@ -84,9 +84,9 @@ interface Problem {
   readonly messages: readonly string[];
 }
 
-const readProblem = async (answer: Response): Promise<Problem | undefined> => {
+const readProblem = async (response: Response): Promise<Problem | undefined> => {
   try {
-    const { error } = (await answer.json()) as { error?: Problem };
+    const { error } = (await response.json()) as { error?: Problem };
     return error && Array.isArray(error.messages) ? error : undefined;
   } catch {
     return undefined;

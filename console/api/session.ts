@@ -52,7 +52,7 @@ export const useSession = (): Session => {
 export const usePermission = (permission: string): boolean => useSession().permissions.includes(permission);
 
 /** What was displayed belongs to another session or environment. */
-const forgetAnswers = (): void =>
+const forgetResponses = (): void =>
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 
 /** @throws ApiError with a sentence that says why, such as that the link was used before */
@@ -63,12 +63,12 @@ export const signIn = async (credentials: Credentials): Promise<void> => {
 export const signOut = async (): Promise<void> => {
   await request('DELETE', PATH);
   setSession(null);
-  forgetAnswers();
+  forgetResponses();
 };
 
 /** Continues in another environment: everything that is displayed is loaded again. */
 export const switchEnvironment = async (environmentId: string): Promise<void> => {
   const session = await request<Session>('PATCH', PATH, { environment_id: environmentId });
   setSession(session);
-  forgetAnswers();
+  forgetResponses();
 };

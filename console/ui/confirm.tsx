@@ -17,7 +17,7 @@ interface Question {
 }
 
 interface Asked extends Question {
-  readonly answer: (isConfirmed: boolean) => void;
+  readonly response: (isConfirmed: boolean) => void;
 }
 
 const asked = createStore<Asked | undefined>(undefined);
@@ -25,10 +25,10 @@ const asked = createStore<Asked | undefined>(undefined);
 /** Asks before something that can't be undone or may not be meant. */
 export const confirm = (question: Question): Promise<boolean> =>
   new Promise((resolve) => {
-    asked.get()?.answer(false);
+    asked.get()?.response(false);
     asked.set({
       ...question,
-      answer: (isConfirmed) => {
+      response: (isConfirmed) => {
         asked.set(undefined);
         resolve(isConfirmed);
       },
@@ -40,7 +40,7 @@ export const ConfirmDialog = (): ReactNode => {
   const question = useSyncExternalStore(asked.subscribe, asked.get);
   if (!question) return null;
   return (
-    <AlertDialog.Root open onOpenChange={(open) => !open && question.answer(false)}>
+    <AlertDialog.Root open onOpenChange={(open) => !open && question.response(false)}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog dialog-center">
@@ -48,7 +48,7 @@ export const ConfirmDialog = (): ReactNode => {
           <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
           <div className="dialog-actions">
             <AlertDialog.Close className="button button-normal">{question.refusal ?? 'Cancel'}</AlertDialog.Close>
-            <Button look={question.look ?? 'danger'} onClick={() => question.answer(true)}>
+            <Button look={question.look ?? 'danger'} onClick={() => question.response(true)}>
               {question.action}
             </Button>
           </div>

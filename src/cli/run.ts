@@ -36,8 +36,9 @@ const run = async (argv: readonly string[]): Promise<number> => {
   if (argv[0] === '__complete') {
     // For the shells, which begin the words with --.
     const parser = createParser(() => undefined);
-    const answer = complete(parser, argv.slice(2));
-    const found = typeof answer === 'object' && 'kind' in answer ? await completeIds(answer, environment) : answer;
+    const response = complete(parser, argv.slice(2));
+    const found =
+      typeof response === 'object' && 'kind' in response ? await completeIds(response, environment) : response;
     print(found === ':files' ? found : found.map((candidate) => candidate.join('\t')).join('\n'));
     return 0;
   }

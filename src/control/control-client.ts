@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { type ErrorCode, errorRegistry, KinoraError } from '../lib/errors.js';
 import { createLineReader } from '../lib/line-reader.js';
 import { openControlPath } from './control-path.js';
-import type { ControlAnswer, ControlRequest } from './control-server.js';
+import type { ControlRequest, ControlResponse } from './control-server.js';
 
 /** A connection to the server that runs on a data directory. */
 export interface ControlConnection {
@@ -16,7 +16,7 @@ export interface ControlConnection {
   close(): void;
 }
 
-const ANSWER_LIMIT_CHARACTERS = 64 * 2 ** 20;
+const RESPONSE_LIMIT_CHARACTERS = 64 * 2 ** 20;
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorRegistry, code);
 
@@ -44,27 +44,27 @@ export const connectControl = async (dataDir: string): Promise<ControlConnection
     throw new KinoraError('unavailable', { messages, cause: error });
   }
   opened.release();
-  let receive: (answer: ControlAnswer) => void = () => undefined;
+  let receive: (response: ControlResponse) => void = () => undefined;
   socket.setEncoding('utf8');
   socket.on('error', () => undefined);
   socket.on(
     'data',
     createLineReader(
-      ANSWER_LIMIT_CHARACTERS,
+      RESPONSE_LIMIT_CHARACTERS,
       (line) => receive(JSON.parse(line)),
       () => socket.destroy(),
     ),
   );
   return {
     call: async (method, params) => {
-      const answer = await new Promise<ControlAnswer>((resolve, reject) => {
+      const response = await new Promise<ControlResponse>((resolve, reject) => {
         receive = resolve;
         const messages = ['The server ended before it answered.'];
         socket.once('close', () => reject(new KinoraError('unavailable', { messages })));
         socket.write(`${JSON.stringify({ method, params } satisfies ControlRequest)}\n`);
       });
-      if ('result' in answer) return answer.result;
-      const { code, messages } = answer.error;
+      if ('result' in response) return response.result;
+      const { code, messages } = response.error;
       throw new KinoraError(isErrorCode(code) ? code : 'internal_error', { messages });
     },
     close: () => void socket.destroy(),

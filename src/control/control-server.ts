@@ -13,7 +13,7 @@ export interface ControlRequest {
   readonly method: string;
   readonly params: unknown;
 }
-export type ControlAnswer =
+export type ControlResponse =
   | { readonly result: unknown }
   | { readonly error: { readonly code: string; readonly messages: readonly string[] } };
 
@@ -33,7 +33,7 @@ export const startControlServer = async (
   rmSync(path, { force: true });
   const sockets = new Set<Socket>();
 
-  const answer = async (line: string, closed: Promise<void>): Promise<ControlAnswer> => {
+  const response = async (line: string, closed: Promise<void>): Promise<ControlResponse> => {
     try {
       const { method, params } = JSON.parse(line) as ControlRequest;
       if (!Object.hasOwn(handlers, method)) {
@@ -55,7 +55,7 @@ export const startControlServer = async (
     // A caller that disconnects early is not a server failure.
     socket.on('error', () => undefined);
     const onLine = (line: string): void => {
-      void answer(line, closed).then((given) => socket.writable && socket.write(`${JSON.stringify(given)}\n`));
+      void response(line, closed).then((given) => socket.writable && socket.write(`${JSON.stringify(given)}\n`));
     };
     socket.setEncoding('utf8');
     socket.on(

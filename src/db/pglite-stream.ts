@@ -82,8 +82,8 @@ export class PgliteStream extends Duplex {
       callback();
       return;
     }
-    this.#transport.exchange(chunk).then((answer) => {
-      if (!this.destroyed) this.push(Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength));
+    this.#transport.exchange(chunk).then((response) => {
+      if (!this.destroyed) this.push(Buffer.from(response.buffer, response.byteOffset, response.byteLength));
       callback();
     }, callback);
   }

@@ -111,9 +111,9 @@ const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =
   };
   await database.execProtocolRawStream(request, { syncToFs: false, onRawData });
   // Copied because posting transfers the whole underlying buffer.
-  const answer = gathered.slice(0, sizeBytes);
+  const response = gathered.slice(0, sizeBytes);
   if (gathered.length > MAX_KEPT_BYTES) gathered = new Uint8Array(MAX_KEPT_BYTES);
-  return answer;
+  return response;
 };
 
 port.on('message', async (request: PgliteRequest) => {

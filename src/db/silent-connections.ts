@@ -16,7 +16,7 @@ const CHECK_MS = 5_000;
 const LIMIT_MS = 10_000;
 
 /** False only if nothing is heard from the server; an error is an answer. */
-const answers = async (url: string, limitMs: number): Promise<boolean> => {
+const responses = async (url: string, limitMs: number): Promise<boolean> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: limitMs });
   client.on('error', () => undefined);
   try {
@@ -45,7 +45,7 @@ export const endSilentConnections = (pool: pg.Pool, options: SilenceOptions): ((
   const check = async (): Promise<void> => {
     const before = performance.now() - checkMs;
     const suspects = () => [...inUseSinceMs].filter(([, since]) => since <= before).map(([client]) => client);
-    if (suspects().length === 0 || (await answers(url, limitMs))) return;
+    if (suspects().length === 0 || (await responses(url, limitMs))) return;
     const silent = suspects();
     if (silent.length === 0) return;
     logger.warn({ connections: silent.length }, 'database does not answer, connections ended');

@@ -10,7 +10,7 @@ import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { createHttpApp } from './plugins/create-http-app.js';
-import { errorAnswer, robotsErrorAnswer, toKinoraError } from './plugins/errors.js';
+import { errorResponse, robotsErrorResponse, toKinoraError } from './plugins/errors.js';
 import { createIdentifyCaller } from './plugins/find-session.js';
 import { readJsonBody } from './plugins/json-body.js';
 import { logFailure } from './plugins/log-failure.js';
@@ -20,7 +20,7 @@ import { operationRoutes } from './plugins/operation-route.js';
 import { findPageCalls } from './plugins/page-calls.js';
 import { createRateLimit } from './plugins/rate-limit.js';
 import { isReading } from './plugins/reading-methods.js';
-import { answerExpectations, discardUnread, limitReceiving, limitStall } from './plugins/receive-limit.js';
+import { discardUnread, limitReceiving, limitStall, responseExpectations } from './plugins/receive-limit.js';
 import { logRequests } from './plugins/request-log.js';
 import { unknownOperation } from './plugins/unknown-operation.js';
 import { directiveRoutes } from './robots/directives.js';
@@ -69,12 +69,12 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
       const { operation } = request.routeOptions.config;
       const isRobots = operation !== undefined && (operations[operation] as Operation).isRobots === true;
-      const answer = isRobots ? robotsErrorAnswer(shown) : errorAnswer(shown);
-      logStatus(answer.status);
+      const response = isRobots ? robotsErrorResponse(shown) : errorResponse(shown);
+      logStatus(response.status);
       return reply
-        .code(answer.status)
-        .headers({ ...answer.headers, 'Cache-Control': 'no-store' })
-        .send(answer.body);
+        .code(response.status)
+        .headers({ ...response.headers, 'Cache-Control': 'no-store' })
+        .send(response.body);
     }
     logStatus(playbackError(shown).status);
     return sendPlaybackError(reply, shown);
@@ -107,7 +107,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     limitStall(reply.raw);
     done();
   });
-  answerExpectations(app, FILE_PREFIXES);
+  responseExpectations(app, FILE_PREFIXES);
   usePartBuffers(app);
   readJsonBody(app);
 

@@ -17,9 +17,9 @@ export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Pr
     socket.once('close', () => connections.delete(socket));
   });
   app.server.on('request', (request: FastifyRequest['raw'], response: FastifyReply['raw']) => {
-    const unanswered = connections.get(request.socket);
-    unanswered?.add(request);
-    response.once('close', () => unanswered?.delete(request));
+    const withoutResponse = connections.get(request.socket);
+    withoutResponse?.add(request);
+    response.once('close', () => withoutResponse?.delete(request));
   });
 
   return async (limitMs) => {
@@ -28,10 +28,10 @@ export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Pr
       // Otherwise, a connection whose last response is sent after the close began would be kept open for more
       // requests.
       app.server.closeIdleConnections();
-      for (const [socket, unanswered] of connections) {
-        const isAnswering = [...unanswered].some(({ complete }) => complete);
+      for (const [socket, withoutResponse] of connections) {
+        const isResponding = [...withoutResponse].some(({ complete }) => complete);
         const known = silence.get(socket);
-        const checks = !isAnswering && known?.bytes === socket.bytesRead ? known.checks + 1 : 0;
+        const checks = !isResponding && known?.bytes === socket.bytesRead ? known.checks + 1 : 0;
         silence.set(socket, { bytes: socket.bytesRead, checks });
         if (checks >= STALLED_CHECKS) socket.destroy();
       }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { EDGE_HEADER } from '../domain/edge/edge-token.js';
-import type { Origin, OriginAnswer } from '../net/fetch-origin.js';
+import type { Origin, OriginResponse } from '../net/fetch-origin.js';
 
 /** Of one connection only (RFC 9110, 7.6.1), or set again. */
 const NOT_FORWARDED = new Set([
@@ -19,7 +19,7 @@ export const forwardedHeaders = (request: FastifyRequest): Record<string, string
 });
 
 /** The headers of an answer as viewers get them. */
-export const returnedHeaders = ({ headers }: OriginAnswer): Record<string, string | string[]> =>
+export const returnedHeaders = ({ headers }: OriginResponse): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined || NOT_RETURNED.has(name) ? [] : [[name, value]],
@@ -34,11 +34,12 @@ export const passThrough = async (
   server: Origin,
   request: FastifyRequest,
   reply: FastifyReply,
-  given?: OriginAnswer,
+  given?: OriginResponse,
 ): Promise<FastifyReply> => {
   const { method, url: path, body: sent } = request;
   const headers = forwardedHeaders(request);
-  const answer = given ?? (await server.fetch({ method, path, headers, ...(Buffer.isBuffer(sent) && { body: sent }) }));
-  reply.raw.once('close', () => answer.body.destroy());
-  return reply.code(answer.status).headers(returnedHeaders(answer)).send(answer.body);
+  const response =
+    given ?? (await server.fetch({ method, path, headers, ...(Buffer.isBuffer(sent) && { body: sent }) }));
+  reply.raw.once('close', () => response.body.destroy());
+  return reply.code(response.status).headers(returnedHeaders(response)).send(response.body);
 };

@@ -8,7 +8,7 @@ export interface ServiceCall {
   readonly allowPrivate: boolean | readonly string[];
 }
 
-export interface ServiceAnswer {
+export interface ServiceResponse {
   readonly status: number;
   readonly contentType: string | undefined;
   /** The header of this name, if there is one. */
@@ -25,5 +25,5 @@ export interface ServiceCaller {
    * Returns an answer with any status. The complete answer must arrive within ten seconds.
    * @throws KinoraError `unavailable` when there is none, or the address is not allowed
    */
-  call(call: ServiceCall, signal?: AbortSignal): Promise<ServiceAnswer>;
+  call(call: ServiceCall, signal?: AbortSignal): Promise<ServiceResponse>;
 }

@@ -9,7 +9,7 @@ export interface OriginRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface OriginAnswer {
+export interface OriginResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
@@ -18,6 +18,6 @@ export interface OriginAnswer {
 /** Requests of an edge to its origin. */
 export interface Origin {
   /** @throws KinoraError `unavailable` when there is no answer */
-  fetch(request: OriginRequest): Promise<OriginAnswer>;
+  fetch(request: OriginRequest): Promise<OriginResponse>;
   stop(): void;
 }

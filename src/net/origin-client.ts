@@ -6,7 +6,7 @@ import { withStallLimit } from '../lib/stall-limit.js';
 import type { Origin } from './fetch-origin.js';
 
 /** The first viewer of a segment waits until it is encoded. */
-const ANSWER_LIMIT_MS = 120_000;
+const RESPONSE_LIMIT_MS = 120_000;
 /** The longest time without a byte of a body, while its reader waits: the origin may read it from a store that is slow. */
 const BODY_STALL_MS = 20_000;
 /** A connection that the origin closes at the same moment is tried again. */
@@ -19,7 +19,7 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
   const isSecure = base.protocol === 'https:';
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
 
-  const send = (request: Parameters<Origin['fetch']>[0]): Promise<{ answer: IncomingMessage }> =>
+  const send = (request: Parameters<Origin['fetch']>[0]): Promise<{ response: IncomingMessage }> =>
     new Promise((resolve, reject) => {
       const { method, path, headers, body, signal } = request;
       const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
@@ -30,8 +30,8 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
         ...(signal && { signal }),
         headers: { ...given, ...sizes, host: base.host } as OutgoingHttpHeaders,
       });
-      sent.setTimeout(ANSWER_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
-      sent.once('response', (answer) => resolve({ answer }));
+      sent.setTimeout(RESPONSE_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
+      sent.once('response', (response) => resolve({ response }));
       sent.on('error', (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
       sent.end(body);
     });
@@ -40,8 +40,8 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
     async fetch(request) {
       for (let tries = 1; ; tries++) {
         try {
-          const { answer } = await send(request);
-          return { status: answer.statusCode!, headers: answer.headers, body: limitBody(answer, bodyStallMs) };
+          const { response } = await send(request);
+          return { status: response.statusCode!, headers: response.headers, body: limitBody(response, bodyStallMs) };
         } catch (cause) {
           if (request.signal?.aborted) throw new KinoraError('cancelled', { cause });
           const { code, wasReused } = cause as NodeJS.ErrnoException & { wasReused?: boolean };
@@ -54,11 +54,11 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
   };
 };
 
-const limitBody = (answer: IncomingMessage, stallMs: number): Readable => {
-  const body = Readable.from(withStallLimit(answer as AsyncIterable<Buffer>, stallMs), { objectMode: false });
+const limitBody = (response: IncomingMessage, stallMs: number): Readable => {
+  const body = Readable.from(withStallLimit(response as AsyncIterable<Buffer>, stallMs), { objectMode: false });
   // Closing early makes both fail after their reader has left.
-  for (const each of [answer, body]) each.on('error', () => undefined);
+  for (const each of [response, body]) each.on('error', () => undefined);
   // At once, and not when the next bytes arrive.
-  body.once('close', () => answer.destroy());
+  body.once('close', () => response.destroy());
   return body;
 };

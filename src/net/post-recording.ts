@@ -9,7 +9,7 @@ export interface RecordingPost {
   readonly key?: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly file: { readonly name: string; readonly type: string; readonly bytes: Uint8Array };
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   readonly signal: AbortSignal;
   /** The longest time without a byte, once the answer has begun; two minutes by default. */
   readonly bodyStallMs?: number;
@@ -17,7 +17,7 @@ export interface RecordingPost {
 
 const BODY_STALL_MS = 2 * 60_000;
 
-export interface RecordingAnswer {
+export interface RecordingResponse {
   readonly status: number;
   readonly body: string;
   /** In milliseconds. */
@@ -28,7 +28,7 @@ export interface RecordingAnswer {
  * Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws network errors
  * unchanged.
  */
-export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
+export const postRecording = (post: RecordingPost): Promise<RecordingResponse> =>
   new Promise((resolve, reject) => {
     const { url, key, fields, file, signal, bodyStallMs = BODY_STALL_MS } = post;
     const boundary = `kinora-${newId()}`;
@@ -64,7 +64,7 @@ export const postRecording = (post: RecordingPost): Promise<RecordingAnswer> =>
       response.on('error', reject);
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > post.maxAnswerBytes) request.destroy(new Error(`More than ${post.maxAnswerBytes} bytes`));
+        if (length > post.maxResponseBytes) request.destroy(new Error(`More than ${post.maxResponseBytes} bytes`));
         else chunks.push(chunk);
       });
       response.once('end', () => {

@@ -1,5 +1,5 @@
 /** The result of one POST to a receiver: a status, or why there is none. */
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly status?: number;
   /** Cut after a few KiB. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export interface WebhookSender {
    * Posts a JSON body; never throws. The status line must arrive within five seconds of the call. Aborting `signal`
    * ends the request immediately with an `error`.
    */
-  send(address: string, message: WebhookMessage, signal?: AbortSignal): Promise<WebhookAnswer>;
+  send(address: string, message: WebhookMessage, signal?: AbortSignal): Promise<WebhookResponse>;
 }
 
 export interface WebhookMessage {

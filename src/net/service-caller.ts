@@ -17,7 +17,7 @@ export interface ServiceCallerOptions {
 
 const LIMIT_MS = 10_000;
 /** Licenses have a few KiB, answers of key services some tens of KiB. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 export const createServiceCaller = ({
   allowPrivate,
@@ -56,11 +56,11 @@ const send = (
   lookup: LookupFunction,
   signal: AbortSignal,
 ): Promise<IncomingMessage> =>
-  new Promise((answered, failed) => {
+  new Promise((responded, failed) => {
     const sizes = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     const options = { method, lookup, signal, agent: false, headers: { 'user-agent': 'Kinora', ...headers, ...sizes } };
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
-    request.once('response', answered);
+    request.once('response', responded);
     // The connection no longer speaks HTTP: without a listener, the request would never settle.
     request.once('upgrade', (_, socket) => {
       socket.destroy();
@@ -77,7 +77,7 @@ const readBody = async (response: IncomingMessage): Promise<Uint8Array> => {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error('The answer is too large');
+    if (length > MAX_RESPONSE_BYTES) throw new Error('The answer is too large');
   }
   return Buffer.concat(chunks);
 };

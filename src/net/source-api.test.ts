@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
-import type { ServiceAnswer, ServiceCall } from './call-service.js';
+import type { ServiceCall, ServiceResponse } from './call-service.js';
 import { createSourceApi, type SourceApiOptions } from './source-api.js';
 
-type Scripted = Partial<Omit<ServiceAnswer, 'body'>> & { readonly json?: unknown; readonly text?: string };
+type Scripted = Partial<Omit<ServiceResponse, 'body'>> & { readonly json?: unknown; readonly text?: string };
 
 /** The answers in order; `undefined` is a failure of the network. The last one is repeated. */
-const scripted = (answers: readonly (Scripted | undefined)[], changes: Partial<SourceApiOptions> = {}) => {
+const scripted = (responses: readonly (Scripted | undefined)[], changes: Partial<SourceApiOptions> = {}) => {
   const calls: ServiceCall[] = [];
   const waits: number[] = [];
   const api = createSourceApi({
@@ -17,9 +17,9 @@ const scripted = (answers: readonly (Scripted | undefined)[], changes: Partial<S
     caller: {
       call: async (call) => {
         calls.push(call);
-        const answer = answers[Math.min(calls.length, answers.length) - 1];
-        if (!answer) throw new KinoraError('unavailable', { details: { reason: 'Error: connection reset' } });
-        const { status = 200, json, text = JSON.stringify(json ?? { data: 'yes' }), ...rest } = answer;
+        const response = responses[Math.min(calls.length, responses.length) - 1];
+        if (!response) throw new KinoraError('unavailable', { details: { reason: 'Error: connection reset' } });
+        const { status = 200, json, text = JSON.stringify(json ?? { data: 'yes' }), ...rest } = response;
         return { contentType: 'application/json', ...rest, status, body: Buffer.from(text) };
       },
     },
@@ -96,8 +96,8 @@ describe('requests to a source', () => {
     [{ status: 404, text: '<html>' }, 'not_found', /^The source refuses GET \/a: status 404$/],
     [{ status: 200, text: '<html>' }, 'unavailable', /does not answer as the API does/],
     [{ status: 200, text: '{"data":[{"id":' }, 'unavailable', /does not answer as the API does/],
-  ])('explain %j', async (answer, code, message) => {
-    const error = await scripted([answer])
+  ])('explain %j', async (response, code, message) => {
+    const error = await scripted([response])
       .api.call('GET', '/a?limit=1')
       .catch((problem: unknown) => problem);
     expect(error).toMatchObject({ code, messages: [expect.stringMatching(message)] });

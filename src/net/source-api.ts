@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
-import type { ServiceAnswer, ServiceCall, ServiceCaller } from './call-service.js';
+import type { ServiceCall, ServiceCaller, ServiceResponse } from './call-service.js';
 
 export interface SourceApiOptions {
   /** Without a trailing slash. */
@@ -22,7 +22,7 @@ export interface SourceApiOptions {
   readonly retryDelayMs?: number;
 }
 
-export interface SourceAnswer<T> {
+export interface SourceResponse<T> {
   readonly data: T;
   readonly next_cursor?: string | null;
 }
@@ -34,7 +34,7 @@ export interface SourceApi {
    * network or the source.
    * @throws KinoraError `unauthorized`, `forbidden`, `not_found`, `invalid_parameters`, `unavailable`, `cancelled`
    */
-  call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceAnswer<T>>;
+  call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceResponse<T>>;
   /** The text at a URL of the stream host, requested without credentials. */
   getText(url: string): Promise<string>;
   /** Requests sent so far. */
@@ -69,13 +69,13 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
   };
 
   /** Undefined when the request may be repeated; the wait is over then. */
-  const tryOnce = async (call: ServiceCall, tries: number): Promise<ServiceAnswer | undefined> => {
+  const tryOnce = async (call: ServiceCall, tries: number): Promise<ServiceResponse | undefined> => {
     await turn();
     requests += 1;
     const isLast = tries === MAX_TRIES;
-    let answer: ServiceAnswer;
+    let response: ServiceResponse;
     try {
-      answer = await caller.call(call, signal);
+      response = await caller.call(call, signal);
     } catch (error) {
       if (signal.aborted) throw new KinoraError('cancelled', { cause: error });
       if (isLast || call.method === 'POST') throw unreachable(call.url, error);
@@ -84,22 +84,22 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
       await pause(waitMs);
       return undefined;
     }
-    const isBusy = answer.status === 429;
-    const isRepeated = isBusy || (answer.status >= 500 && call.method !== 'POST');
-    if (!isRepeated || isLast) return answer;
-    const asked = retryAfterMs(answer.retryAfter, clock);
+    const isBusy = response.status === 429;
+    const isRepeated = isBusy || (response.status >= 500 && call.method !== 'POST');
+    if (!isRepeated || isLast) return response;
+    const asked = retryAfterMs(response.retryAfter, clock);
     const waitMs = asked ?? backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
-    onWait?.(isBusy ? 'The source limits requests' : `The source answered with status ${answer.status}`, waitMs);
+    onWait?.(isBusy ? 'The source limits requests' : `The source answered with status ${response.status}`, waitMs);
     // The limit applies to all requests, so all wait.
     if (isBusy) nextMs = Math.max(nextMs, clock.monotonicMs() + waitMs);
     else await pause(waitMs);
     return undefined;
   };
 
-  const send = async (call: ServiceCall): Promise<ServiceAnswer> => {
+  const send = async (call: ServiceCall): Promise<ServiceResponse> => {
     for (let tries = 1; ; tries += 1) {
-      const answer = await tryOnce(call, tries);
-      if (answer) return answer;
+      const response = await tryOnce(call, tries);
+      if (response) return response;
     }
   };
 
@@ -114,7 +114,7 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
         ...(body && { 'content-type': 'application/json' }),
       };
       const call = { method, url: `${url}${path}`, headers, allowPrivate, ...(body && { body: JSON.stringify(body) }) };
-      return readAnswer<T>(await send(call), `${method} ${path.split('?')[0]}`, url);
+      return readResponse<T>(await send(call), `${method} ${path.split('?')[0]}`, url);
     },
     getText: async (address) => {
       const { status, body } = await send({ method: 'GET', url: address, headers: {}, allowPrivate });
@@ -144,12 +144,12 @@ const unreachable = (url: string, cause: unknown): KinoraError => {
 
 const codes: Readonly<Record<number, ErrorCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found' };
 
-const readAnswer = <T>({ status, body }: ServiceAnswer, request: string, url: string): SourceAnswer<T> => {
+const readResponse = <T>({ status, body }: ServiceResponse, request: string, url: string): SourceResponse<T> => {
   const text = Buffer.from(body).toString('utf8');
   const parsed = parse(text);
   if (status >= 200 && status < 300) {
     if (text === '') return { data: undefined as T };
-    if (parsed !== undefined && 'data' in parsed) return parsed as unknown as SourceAnswer<T>;
+    if (parsed !== undefined && 'data' in parsed) return parsed as unknown as SourceResponse<T>;
     throw new KinoraError('unavailable', { messages: [`${url} does not answer as the API does.`] });
   }
   const { messages } = (parsed?.error ?? {}) as { messages?: readonly string[] };

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
 import { pinnedLookup, type Resolve, resolveHost, shareLookups } from './resolve-host.js';
-import type { WebhookAnswer, WebhookMessage, WebhookSender } from './send-webhook.js';
+import type { WebhookMessage, WebhookResponse, WebhookSender } from './send-webhook.js';
 
 export interface WebhookSenderOptions {
   /** `true` allows all internal addresses, a list of CIDR networks only those. */
@@ -67,7 +67,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   const agents = { 'http:': new HttpAgent(KEEP_ALIVE), 'https:': new HttpsAgent(KEEP_ALIVE) };
 
   const post = (url: URL, lookup: LookupFunction, { body, signature }: WebhookMessage, signal: AbortSignal) =>
-    new Promise<IncomingMessage>((answered, failed) => {
+    new Promise<IncomingMessage>((responded, failed) => {
       const secure = url.protocol === 'https:';
       const request = (secure ? httpsRequest : httpRequest)(url, {
         method: 'POST',
@@ -81,7 +81,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
           'mux-signature': signature,
         },
       });
-      request.once('response', answered);
+      request.once('response', responded);
       // The connection no longer speaks HTTP: without a listener, the request would never settle.
       request.once('upgrade', (_, socket) => {
         socket.destroy();
@@ -95,7 +95,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
       // Stays for the life of the request: later failures reach the reader of the body.
       request.on('error', (error) => {
         if (!request.reusedSocket || !wasClosedMeanwhile(error)) return failed(error);
-        post(url, lookup, { body, signature }, signal).then(answered, failed);
+        post(url, lookup, { body, signature }, signal).then(responded, failed);
       });
       request.end(body);
     });
@@ -112,7 +112,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
     },
     send: async (address, message, signal) => {
       using limited = createLinkedAbort(signal, LIMIT_MS);
-      let answer: WebhookAnswer;
+      let result: WebhookResponse;
       try {
         const url = new URL(address);
         const found = await resolveHost(url, limited.signal, resolve);
@@ -120,15 +120,15 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         const response = await post(url, pinnedLookup(found), message, limited.signal);
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
-        answer = {
+        result = {
           status: response.statusCode!,
           headers: keptHeaders(response),
           body: await readStart(response),
         };
       } catch (error) {
-        answer = { error: limited.isLate ? 'No answer within 5 s' : describe(error) };
+        result = { error: limited.isLate ? 'No result within 5 s' : describe(error) };
       }
-      return answer;
+      return result;
     },
   };
 };

@@ -100,8 +100,8 @@ class World {
         fault?.kind === 'silent'
           ? fault.atMs + fault.lengthMs - this.simulation.nowMs + this.#random(5000)
           : 1 + this.#random(this.#random(4) === 0 ? 1000 : 30);
-      const answerMs = executedMs + 1 + this.#random(200);
-      const isAnswered = fault?.kind !== 'unanswered' && answerMs < QUERY_LIMIT_MS;
+      const responseMs = executedMs + 1 + this.#random(200);
+      const isResponded = fault?.kind !== 'unanswered' && responseMs < QUERY_LIMIT_MS;
       const origin = new SimulatedProcess(-1);
       let result: T;
       // Executed even if the server is gone.
@@ -110,7 +110,7 @@ class World {
           result = statement();
         }, executedMs),
       );
-      if (isAnswered) this.simulation.arrive(answerMs, () => resolve(result));
+      if (isResponded) this.simulation.arrive(responseMs, () => resolve(result));
       else fail(QUERY_LIMIT_MS);
     });
   }

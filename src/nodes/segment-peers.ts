@@ -18,7 +18,7 @@ interface SegmentPeersOptions {
 /** All renditions and the audio of so many segments are made by one server, which fetches their part of the source once. */
 const WINDOW_SEGMENTS = 8;
 /** Longer than a segment takes on a busy server. */
-const ANSWER_LIMIT_MS = 15_000;
+const RESPONSE_LIMIT_MS = 15_000;
 
 const placeOf = (assetId: string, number: number): string => `${assetId} ${Math.floor(number / WINDOW_SEGMENTS)}`;
 
@@ -33,7 +33,7 @@ export const createSegmentPeers = ({ nodes, signature, logger, metrics }: Segmen
       const headers = { [SIGNATURE_HEADER]: signature.sign(SEGMENT_PATH, body), 'content-type': MESSAGE_TYPE };
       try {
         const url = internalUrl + SEGMENT_PATH;
-        const { status, bytes } = await getFromNode({ url, headers, body }, { signal, limitMs: ANSWER_LIMIT_MS });
+        const { status, bytes } = await getFromNode({ url, headers, body }, { signal, limitMs: RESPONSE_LIMIT_MS });
         metrics.nodeAsked(bytes ? 'sent' : 'refused');
         if (bytes) return bytes;
         logger.info({ node: id, status, asset_id: segment.asset.id }, 'segment not sent by its server');

@@ -3,7 +3,7 @@ import { KinoraError } from '../lib/errors.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
-import { postRecording, type RecordingAnswer } from '../net/post-recording.js';
+import { postRecording, type RecordingResponse } from '../net/post-recording.js';
 import {
   joinPhrases,
   speechFailure,
@@ -23,7 +23,7 @@ export interface ServiceOptions {
   readonly retryDelayMs?: number;
 }
 
-const MAX_ANSWER_BYTES = 4 * 2 ** 20;
+const MAX_RESPONSE_BYTES = 4 * 2 ** 20;
 const MAX_TRIES = 3;
 const MAX_RETRY_AFTER_MS = 30_000;
 const KEPT_BODY_CHARACTERS = 500;
@@ -39,7 +39,7 @@ export const createServiceTranscriber = (options: ServiceOptions): Transcriber =
   const postOnce = async (
     { bytes }: WindowAudio,
     { language, phrases, signal }: TranscribeOptions,
-  ): Promise<RecordingAnswer> => {
+  ): Promise<RecordingResponse> => {
     using limited = createLinkedAbort(signal, options.timeoutMs);
     const prompt = joinPhrases(phrases);
     const fields: [string, string][] = [
@@ -57,7 +57,7 @@ export const createServiceTranscriber = (options: ServiceOptions): Transcriber =
         ...(options.key !== undefined && { key: options.key }),
         fields,
         file: { name: 'window.wav', type: 'audio/wav', bytes },
-        maxAnswerBytes: MAX_ANSWER_BYTES,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
         signal: limited.signal,
       });
     } catch (error) {

@@ -5,7 +5,7 @@ import { createHedge } from './hedge.js';
 /** Requests whose answers and clock the test decides. */
 const setUp = (maxShare = 0.05) => {
   let now = 0;
-  const sent: { answer: (value: string) => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];
+  const sent: { response: (value: string) => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];
   const waits: { ms: number; elapse: () => void }[] = [];
   const hedge = createHedge({
     maxShare,
@@ -17,13 +17,13 @@ const setUp = (maxShare = 0.05) => {
       }),
   });
   const send = (signal: AbortSignal) =>
-    new Promise<string>((answer, fail) => {
-      sent.push({ answer, fail, signal });
+    new Promise<string>((response, fail) => {
+      sent.push({ response, fail, signal });
     });
   const take = async (afterMs: number): Promise<void> => {
     const result = hedge.run(send);
     now += afterMs;
-    sent.at(-1)!.answer('usual');
+    sent.at(-1)!.response('usual');
     await result;
   };
   const settle = () => new Promise(setImmediate);
@@ -49,8 +49,8 @@ describe('a request whose answer is late', () => {
     waits[0]!.elapse();
     await settle();
     expect(sent).toHaveLength(22);
-    sent[21]!.answer('second');
-    expect((await result).answer).toBe('second');
+    sent[21]!.response('second');
+    expect((await result).response).toBe('second');
     expect(sent[20]!.signal.aborted).toBe(true);
     expect(sent[21]!.signal.aborted).toBe(false);
   });
@@ -59,14 +59,14 @@ describe('a request whose answer is late', () => {
     const { hedge, send, sent, waits, take, settle } = setUp();
     for (let n = 0; n < 40; n += 1) await take(50);
     const both = async (): Promise<Promise<string>[]> => {
-      const result = hedge.run(send).then(({ answer }) => answer);
+      const result = hedge.run(send).then(({ response }) => response);
       waits.at(-1)!.elapse();
       await settle();
       return [result];
     };
     const [one] = await both();
     sent.at(-2)!.fail(new Error('first'));
-    sent.at(-1)!.answer('second');
+    sent.at(-1)!.response('second');
     expect(await one).toBe('second');
     const [other] = await both();
     sent.at(-1)!.fail(new Error('second'));
@@ -82,7 +82,7 @@ describe('a request whose answer is late', () => {
       const result = hedge.run(send);
       waits.at(-1)!.elapse();
       await settle();
-      sent.at(-1)!.answer('late');
+      sent.at(-1)!.response('late');
       await result;
     }
     expect(sent.length - before).toBeGreaterThan(1030);
@@ -106,7 +106,7 @@ describe('a request whose answer is late', () => {
     waits.at(-1)!.elapse();
     await settle();
     expect(links()).toBe(2);
-    sent.at(-1)!.answer('second');
+    sent.at(-1)!.response('second');
     const taken = await late;
     expect(links()).toBe(1);
     taken[Symbol.dispose]();

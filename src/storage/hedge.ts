@@ -10,7 +10,7 @@ export interface HedgeOptions {
 
 /** Dispose of it when the answer was read: until then, it follows the signal of the caller. */
 export interface Hedged<T> extends Disposable {
-  readonly answer: T;
+  readonly response: T;
 }
 
 /** Sends a request again when its answer takes longer than usual, and takes the answer that comes first. */
@@ -45,18 +45,18 @@ export const createHedge = ({
     const link = createLinkedAbort(signal);
     const end = (): void => link[Symbol.dispose]();
     const startedMs = nowMs();
-    const answered = send(link.signal).then(
-      (answer): Hedged<T> => {
+    const responded = send(link.signal).then(
+      (response): Hedged<T> => {
         samplesMs.push(nowMs() - startedMs);
         if (samplesMs.length > MAX_SAMPLES) samplesMs.shift();
-        return { answer, [Symbol.dispose]: end };
+        return { response, [Symbol.dispose]: end };
       },
       (error: unknown) => {
         end();
         throw error;
       },
     );
-    return { answered, end };
+    return { responded, end };
   };
 
   return {
@@ -64,27 +64,27 @@ export const createHedge = ({
       credit = Math.min(credit + maxShare, MAX_BURST);
       const usual = usualMs();
       const first = begin(send, signal);
-      if (usual === undefined) return first.answered;
+      if (usual === undefined) return first.responded;
       const waiting = new AbortController();
       const isLate = wait(usual, waiting.signal).then(
         () => true,
         () => false,
       );
-      const isAnswered = first.answered.then(
+      const isResponded = first.responded.then(
         () => false,
         () => false,
       );
-      const sendsAgain = (await Promise.race([isAnswered, isLate])) && credit >= 1 && !signal?.aborted;
+      const sendsAgain = (await Promise.race([isResponded, isLate])) && credit >= 1 && !signal?.aborted;
       waiting.abort();
-      if (!sendsAgain) return first.answered;
+      if (!sendsAgain) return first.responded;
       credit -= 1;
       const second = begin(send, signal);
       const taken = await Promise.any(
-        [first, second].map((request) => request.answered.then((hedged) => ({ request, hedged }))),
+        [first, second].map((request) => request.responded.then((hedged) => ({ request, hedged }))),
       ).catch(() => undefined);
-      if (!taken) return first.answered;
+      if (!taken) return first.responded;
       const other = taken.request === first ? second : first;
-      other.answered.catch(() => undefined);
+      other.responded.catch(() => undefined);
       other.end();
       return taken.hedged;
     },

@@ -137,8 +137,8 @@ export const createObjectClient = async (settings: S3Settings): Promise<ObjectCl
       (abortSignal) => client.send(new sdk.GetObjectCommand(input), { abortSignal }),
       signal,
     );
-    finished(hedged.answer.Body as Readable, () => hedged[Symbol.dispose]());
-    return hedged.answer;
+    finished(hedged.response.Body as Readable, () => hedged[Symbol.dispose]());
+    return hedged.response;
   };
 
   /** Yields all of [start, end): begins with `first` and requests the rest again when the connection is lost. */

@@ -47,11 +47,11 @@ const enterToken = async (page: Page): Promise<void> => {
 /** Sends the request of an open operation; the status and the body of its response. */
 const execute = async (operation: Locator): Promise<[string, string]> => {
   await operation.locator('.execute').click();
-  const answer = operation.locator('.live-responses-table tbody .response');
-  await answer.waitFor();
+  const response = operation.locator('.live-responses-table tbody .response');
+  await response.waitFor();
   return [
-    (await answer.locator('.response-col_status').textContent()) ?? '',
-    (await answer.locator('.highlight-code code, .microlight').first().textContent()) ?? '',
+    (await response.locator('.response-col_status').textContent()) ?? '',
+    (await response.locator('.highlight-code code, .microlight').first().textContent()) ?? '',
   ];
 };
 
@@ -80,9 +80,9 @@ it('lists and searches operations, shows examples and sends requests, to this se
 
   await create.locator('.try-out__btn').click();
   await body.locator('textarea').fill(JSON.stringify({ inputs: [{ url: `${origin.url}/0` }], passthrough: 'docs' }));
-  const [created, answer] = await execute(create);
+  const [created, response] = await execute(create);
   expect(created).toContain('201');
-  const asset = JSON.parse(answer).data;
+  const asset = JSON.parse(response).data;
   expect(asset).toMatchObject({ passthrough: 'docs', status: 'preparing' });
 
   const get = await openOperation(page, 'Retrieve an asset');

@@ -67,9 +67,9 @@ let playbackId: string;
 
 it('Next.js: makes an upload for the browser, and a page with the player', async () => {
   const { POST } = await vite.ssrLoadModule('/app/api/uploads/route.js');
-  const answer: Response = await POST(new Request('http://localhost:3000/api/uploads', { method: 'POST' }));
-  expect(answer.status).toBe(201);
-  const { id, url } = (await answer.json()) as { id: string; url: string };
+  const response: Response = await POST(new Request('http://localhost:3000/api/uploads', { method: 'POST' }));
+  expect(response.status).toBe(201);
+  const { id, url } = (await response.json()) as { id: string; url: string };
   const file = new Uint8Array(readFileSync(await fixture('copy-720p.mp4')));
   expect((await fetch(url, { method: 'PUT', body: file })).status).toBe(200);
   const { kinora } = await vite.ssrLoadModule('/app/kinora.js');

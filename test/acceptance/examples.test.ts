@@ -51,9 +51,9 @@ const run = async (name: string, argument: string): Promise<string[]> => {
   return stdout.match(/http:\S+/g) ?? [];
 };
 const typeOf = async (url: string): Promise<string | null> => {
-  const answer = await fetch(url, { headers: { accept: 'text/html' } });
-  expect(answer.status).toBe(200);
-  return answer.headers.get('content-type');
+  const response = await fetch(url, { headers: { accept: 'text/html' } });
+  expect(response.status).toBe(200);
+  return response.headers.get('content-type');
 };
 
 it('imports by URL and prints what plays', async () => {

@@ -74,9 +74,9 @@ it('starts in an empty directory with `npx kinora` and plays a video', async () 
 
   await until('the sample is stored', async () => (await fetch(`${page()}.m3u8`)).status === 200);
   const lines = async (url: string) => {
-    const answer = await fetch(url);
-    expect(answer.status).toBe(200);
-    return (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    return (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   };
   const multivariant = `${page()}.m3u8`;
   const [media] = await lines(multivariant);
@@ -85,8 +85,8 @@ it('starts in an empty directory with `npx kinora` and plays a video', async () 
   const video = await fetch(new URL(segment!, mediaUrl));
   expect(video.status).toBe(200);
   expect(Buffer.from(await video.arrayBuffer()).includes('moof')).toBe(true);
-  const pageAnswer = await fetch(page()!, { headers: { accept: 'text/html' } });
-  expect(await pageAnswer.text()).toContain('<html');
+  const pageResponse = await fetch(page()!, { headers: { accept: 'text/html' } });
+  expect(await pageResponse.text()).toContain('<html');
 
   // The server ends with its npx and releases its data directory.
   server.kill('SIGTERM');

@@ -177,8 +177,8 @@ test('a page opened too early waits and starts by itself', { timeout: 240_000 },
     void released.then(() => serveFile(request, response, bytes, '"v1"'));
   });
   const asset = await createAsset(server, { inputs: [{ url: slow.url }], playback_policies: ['public'] });
-  const answer = await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
-  expect(answer!.status()).toBe(412);
+  const reloaded = await page.goto(`${server.url}/${asset.playback_ids![0]!.id}`);
+  expect(reloaded!.status()).toBe(412);
   await page.waitForSelector('#message:not([hidden])');
   expect(await page.textContent('#message')).toContain('being prepared');
   release();

@@ -101,9 +101,9 @@ describe('a source that fits its rung', () => {
       ['asset_start_time=4&asset_end_time=4', 'asset_start_time'],
       ['program_start_time=1', 'program_start_time'],
     ]) {
-      const answer = await fetch(`${url}.m3u8?${query}`);
-      expect(answer.status, query).toBe(400);
-      expect(await answer.text(), query).toContain(`Invalid parameter: ${name}`);
+      const response = await fetch(`${url}.m3u8?${query}`);
+      expect(response.status, query).toBe(400);
+      expect(await response.text(), query).toContain(`Invalid parameter: ${name}`);
     }
   });
 

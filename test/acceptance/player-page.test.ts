@@ -277,15 +277,15 @@ test('with ?loop the video starts again, without it it stops', { timeout: 240_00
 
 test('the policy of the page allows no inline script, and none is in it', async () => {
   for (const path of [publicId, 'x'.repeat(40)]) {
-    const answer = await fetch(`${server.url}/${path}`, { headers: { accept: 'text/html' } });
-    const policy = answer.headers.get('content-security-policy')!;
+    const response = await fetch(`${server.url}/${path}`, { headers: { accept: 'text/html' } });
+    const policy = response.headers.get('content-security-policy')!;
     const rules = Object.fromEntries(policy.split(/; */).map((rule) => [rule.split(' ')[0], rule.split(' ').slice(1)]));
     const script = rules['script-src'] ?? rules['default-src'];
     expect(script, path).toEqual(["'self'"]);
     expect(rules['default-src'], path).toEqual(["'none'"]);
     expect(policy, path).not.toMatch(/unsafe-(inline|eval|hashes)|nonce-/);
     // JSON is data, which no policy runs.
-    for (const [, attributes, text] of (await answer.text()).matchAll(/<script([^>]*)>(.*?)<\/script>/gs))
+    for (const [, attributes, text] of (await response.text()).matchAll(/<script([^>]*)>(.*?)<\/script>/gs))
       if (!/type="application\//.test(attributes!))
         expect([/src="\//.test(attributes!), text], path).toEqual([true, '']);
   }
@@ -507,9 +507,9 @@ test('signed playback takes a token for each of video, thumbnail and storyboard'
   const oembed = (search: string) =>
     fetch(`${server.url}/oembed?url=${encodeURIComponent(`${server.url}/${id}${search}`)}`);
   expect((await oembed('')).status).toBe(401);
-  const answer = await oembed(query);
-  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
-  const { thumbnail_url: url, html } = (await answer.json()) as Record<string, string>;
+  const response = await oembed(query);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
+  const { thumbnail_url: url, html } = (await response.json()) as Record<string, string>;
   expect((await fetch(url!)).headers.get('content-type')).toBe('image/jpeg');
   expect(html).toContain(token);
 });
@@ -550,8 +550,8 @@ test('cards and oEmbed describe the video to other sites', async () => {
   expect(links.map(([type]) => type)).toEqual(['application/json+oembed', 'text/xml+oembed']);
   const [json, xml] = await Promise.all(links.map(([, url]) => fetch(url)));
   expect(json!.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  const answer = (await json!.json()) as Record<string, string | number>;
-  expect(answer).toMatchObject({
+  const response = (await json!.json()) as Record<string, string | number>;
+  expect(response).toMatchObject({
     type: 'video',
     version: '1.0',
     title: TITLE,
@@ -575,9 +575,9 @@ test('cards and oEmbed describe the video to other sites', async () => {
   );
   expect(fields).toEqual([
     'oembed',
-    Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, String(value)])),
+    Object.fromEntries(Object.entries(response).map(([name, value]) => [name, String(value)])),
   ]);
-  outsidePage = `<!doctype html>${answer.html}`;
+  outsidePage = `<!doctype html>${response.html}`;
   await page.goto(outside.url);
   await page.frameLocator('iframe').locator('video').waitFor();
 });
@@ -590,9 +590,9 @@ test.each([
   ['&maxwidth=0', 400, undefined],
   ['&format=yaml', 501, undefined],
 ])('oEmbed with %j', async (query, status, size) => {
-  const answer = await fetch(`${server.url}/oembed?url=${server.url}/${publicId}${query}`);
-  expect(answer.status).toBe(status);
-  if (size) expect(await answer.json()).toMatchObject(size);
+  const response = await fetch(`${server.url}/oembed?url=${server.url}/${publicId}${query}`);
+  expect(response.status).toBe(status);
+  if (size) expect(await response.json()).toMatchObject(size);
 });
 
 test.each(['', 'no URL', 'https://elsewhere.example/x', 'javascript:alert(1)', '/'])(

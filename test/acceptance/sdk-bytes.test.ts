@@ -40,7 +40,7 @@ const client = (headers: Headers) => {
     resource?: SdkResource,
   ): Promise<T> => {
     const { id, secret } = server.token;
-    const answer = await fetch(`${server.url}${path}`, {
+    const response = await fetch(`${server.url}${path}`, {
       method,
       headers: {
         accept: 'application/json',
@@ -50,11 +50,11 @@ const client = (headers: Headers) => {
       },
       ...(bytes !== undefined && { body: Buffer.from(bytes) }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${answer.status} ${text} to ${bytes}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${response.status} ${text} to ${bytes}`);
     if (text === '') return undefined as T;
     // Go decodes JSON only from an answer that says so.
-    expect(answer.headers.get('content-type')).toContain('application/json');
+    expect(response.headers.get('content-type')).toContain('application/json');
     const { data } = JSON.parse(text) as { data: unknown };
     if (resource) expect([data].flat().flatMap((item) => sdkProblems(resource, item))).toEqual([]);
     return data as T;

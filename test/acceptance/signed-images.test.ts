@@ -32,8 +32,8 @@ const sign = (type: Type, params: Record<string, string> = {}) =>
   mux.jwt.signPlaybackId(signedId, { ...key, type, params });
 const get = (file: string, token: string, query = '') =>
   fetch(`${server.url}/${signedId}/${file}?token=${token}${query}`);
-const pngSize = async (answer: Response): Promise<number[]> => {
-  const bytes = Buffer.from(await answer.arrayBuffer());
+const pngSize = async (response: Response): Promise<number[]> => {
+  const bytes = Buffer.from(await response.arrayBuffer());
   return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 };
 
@@ -48,11 +48,11 @@ const FILES: [string, Type][] = [
 
 test.each(FILES)('%s needs a token of its own kind', { timeout: 240_000 }, async (file, type) => {
   for (const other of ['video', 'thumbnail', 'gif', 'storyboard'] as const) {
-    const answer = await get(file, await sign(other));
-    const found = answer.ok ? 'ok' : [answer.status, await answer.json()];
+    const response = await get(file, await sign(other));
+    const found = response.ok ? 'ok' : [response.status, await response.json()];
     const refused = [403, { code: 7, message: 'Token audience does not match' }];
     expect(found, other).toEqual(other === type ? 'ok' : refused);
-    expect(answer.headers.get('cache-control'), other).toMatch(/^private/);
+    expect(response.headers.get('cache-control'), other).toMatch(/^private/);
   }
   const bare = await fetch(`${server.url}/${signedId}/${file}`);
   expect([bare.status, await bare.json()]).toEqual([403, { code: 7, message: 'Token is missing' }]);
@@ -104,8 +104,8 @@ test('a bad parameter comes before a restriction, as for playlists', async () =>
     ['storyboard.jpg', 'storyboard', { asset_end_time: '0' }, 'Invalid parameter'],
   ];
   for (const [file, type, params, message] of bad) {
-    const answer = await get(file, await sign(type, { ...params, playback_restriction_id: 'x' }));
-    expect([answer.status, await answer.json()], `${file} ${JSON.stringify(params)}`).toEqual([
+    const response = await get(file, await sign(type, { ...params, playback_restriction_id: 'x' }));
+    expect([response.status, await response.json()], `${file} ${JSON.stringify(params)}`).toEqual([
       400,
       { code: 3, message },
     ]);
@@ -116,6 +116,6 @@ test('the sheet that a storyboard names can be had with the same token', async (
   const storyboard = await get('storyboard.vtt', await sign('storyboard'), '&format=webp');
   const sheet = new URL(/^(\S+)#xywh/m.exec(await storyboard.text())![1]!, storyboard.url);
   expect(sheet.pathname).toBe(`/${signedId}/storyboard.webp`);
-  const answer = await fetch(sheet);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/webp']);
+  const response = await fetch(sheet);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/webp']);
 });

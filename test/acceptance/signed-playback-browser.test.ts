@@ -64,8 +64,8 @@ test('without a token, or with one whose key is gone, it says that there is no a
   const { keyId, token } = await newToken();
   await mux.system.signingKeys.delete(keyId);
   for (const query of ['', `?token=${token}`]) {
-    const answer = await page.goto(`${server.url}/${signedId}${query}`);
-    expect(answer!.status()).toBe(403);
+    const response = await page.goto(`${server.url}/${signedId}${query}`);
+    expect(response!.status()).toBe(403);
     await page.waitForSelector('#message:not([hidden])');
     expect(await page.textContent('#message')).toContain(noAccess);
     expect(await page.content()).not.toContain('For members');

@@ -152,6 +152,6 @@ test('a token opens them', { timeout: 240_000 }, async () => {
   expect(readCues(await whole.text())).toHaveLength(CUES.length);
   // Who may see a part reads that part only, whatever the query says.
   const part = await sign({ asset_start_time: '16' });
-  const answer = await fetch(`${file}?token=${part}&asset_start_time=0`);
-  expect(readCues(await answer.text())).toEqual([{ startSeconds: 3.5, endSeconds: 4, text: 'to the end' }]);
+  const response = await fetch(`${file}?token=${part}&asset_start_time=0`);
+  expect(readCues(await response.text())).toEqual([{ startSeconds: 3.5, endSeconds: 4, text: 'to the end' }]);
 });

@@ -115,9 +115,9 @@ const direct = () => ({ url: `http://127.0.0.1:${serverPort}`, token: server.tok
 const createUpload = async (): Promise<{ id: string; url: string }> => {
   const settings = { playback_policies: ['public'] };
   const body = { cors_origin: application.url, new_asset_settings: settings };
-  const answer = await api(direct(), 'POST', '/video/v1/uploads', body);
-  expect(answer.status).toBe(201);
-  return ((await answer.json()) as { data: { id: string; url: string } }).data;
+  const response = await api(direct(), 'POST', '/video/v1/uploads', body);
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { data: { id: string; url: string } }).data;
 };
 
 /** Cuts the network after a third of the file. @returns when it is cut for good, after two thirds */

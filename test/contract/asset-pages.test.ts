@@ -34,9 +34,9 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
   afterAll(() => api?.stop());
 
   const callOk = async (...call: Parameters<Api['call']>) => {
-    const answer = await api.call(...call);
-    expect(answer.status).toBeLessThan(300);
-    return (await answer.json().catch(() => ({}))).data;
+    const response = await api.call(...call);
+    expect(response.status).toBeLessThan(300);
+    return (await response.json().catch(() => ({}))).data;
   };
   let playbackId: string;
   const trackId = newId();
@@ -100,8 +100,8 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
         shots: single[index]!.shots,
       });
     }
-    const answers = await Promise.all(ids.map((id) => callOk('GET', `/video/v1/assets/${id}`)));
-    expect(await callOk('GET', '/video/v1/assets?limit=25')).toEqual(answers);
+    const responses = await Promise.all(ids.map((id) => callOk('GET', `/video/v1/assets/${id}`)));
+    expect(await callOk('GET', '/video/v1/assets?limit=25')).toEqual(responses);
   });
 
   it('is made of what was read before, as far as it did not change', async () => {

@@ -214,10 +214,10 @@ describeOnBothEngines('database', (database) => {
   });
 
   it('answers 100 callers at once', async () => {
-    const answers = Array.from({ length: 100 }, (_, n) =>
+    const responses = Array.from({ length: 100 }, (_, n) =>
       sql<{ n: number }>`select ${n}::int as n`.execute(database().queryable),
     );
-    expect((await Promise.all(answers)).map(({ rows }) => rows[0]!.n)).toEqual(
+    expect((await Promise.all(responses)).map(({ rows }) => rows[0]!.n)).toEqual(
       Array.from({ length: 100 }, (_, n) => n),
     );
   });

@@ -63,20 +63,20 @@ describeOnBothEngines('the number of statements', (database) => {
   it('is one for an asset', async () => {
     const path = `/video/v1/assets/${ids[0]}`;
     await get(path);
-    let answer: Awaited<ReturnType<typeof get>>;
+    let response: Awaited<ReturnType<typeof get>>;
     const statements = await statementsOf(async () => {
-      answer = await get(path);
+      response = await get(path);
     });
-    expect(answer!.data).toMatchObject({ id: ids[0], ...complete });
+    expect(response!.data).toMatchObject({ id: ids[0], ...complete });
     expect(statements).toHaveLength(1);
   });
 
   it.each([25, 100])('is one for a page of %i assets', async (limit) => {
-    let answer: Awaited<ReturnType<typeof get>>;
+    let response: Awaited<ReturnType<typeof get>>;
     const statements = await statementsOf(async () => {
-      answer = await get(`/video/v1/assets?limit=${limit}`);
+      response = await get(`/video/v1/assets?limit=${limit}`);
     });
-    expect(answer!.data).toMatchObject(ids.slice(0, limit).map((id) => ({ id, ...complete })));
+    expect(response!.data).toMatchObject(ids.slice(0, limit).map((id) => ({ id, ...complete })));
     expect(statements).toHaveLength(1);
   });
 
@@ -86,7 +86,7 @@ describeOnBothEngines('the number of statements', (database) => {
     let requests = 0;
     const count = () => void requests++;
     diagnostics.subscribe('http.server.request.start', count);
-    let answers: Awaited<ReturnType<typeof get>>[];
+    let responses: Awaited<ReturnType<typeof get>>[];
     const statements = await statementsOf(async () => {
       // The embedded engine's only connection is in use until all requests have arrived.
       let release: (() => void) | undefined;
@@ -95,14 +95,15 @@ describeOnBothEngines('the number of statements', (database) => {
       const pages = Array.from({ length: 10 }, () => get('/video/v1/assets?limit=25'));
       const all = Promise.all([...wanted.map((id) => get(`/video/v1/assets/${id}`)), ...pages]);
       await vi.waitUntil(() => requests === 61, 60_000).finally(() => release?.());
-      answers = await all;
+      responses = await all;
       await held;
     });
     diagnostics.unsubscribe('http.server.request.start', count);
-    for (const [at, id] of wanted.slice(0, -1).entries()) expect(answers![at].data).toMatchObject({ id, ...complete });
-    expect(answers![50].error.type).toBe('not_found');
+    for (const [at, id] of wanted.slice(0, -1).entries())
+      expect(responses![at].data).toMatchObject({ id, ...complete });
+    expect(responses![50].error.type).toBe('not_found');
     const first = ids.slice(0, 25).map((id) => ({ id }));
-    for (const page of answers!.slice(51)) expect(page.data).toMatchObject(first);
+    for (const page of responses!.slice(51)) expect(page.data).toMatchObject(first);
     // Each of the 51 assets and 10 pages; on the embedded engine the first of each kind, then all others together.
     const reads = statements.filter((text) => !/^(begin|commit)$/.test(text));
     expect(reads).toHaveLength(engine === 'pglite' ? 4 : 61);

@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { type OpenApiDocument, openApiDocument, undocumented } from '#kinora/api/openapi/openapi-document.js';
 import { type Operation, operations } from '#kinora/api/operations.js';
-import { undocumentedAnswer } from '../support/wire/documented-answers.js';
+import { undocumentedResponse } from '../support/wire/documented-responses.js';
 
 type Json = Record<string, unknown>;
 const document: OpenApiDocument = JSON.parse(JSON.stringify(openApiDocument()));
@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
       const content = operation.responses[success]!.content as { 'application/json': { example?: object } };
       const { example } = content['application/json'];
       expect(example, `${operationId} lacks an example: src/api/openapi/answer-examples.ts`).toBeTypeOf('object');
-      expect(undocumentedAnswer(operationId, success, JSON.stringify(example))).toBeUndefined();
+      expect(undocumentedResponse(operationId, success, JSON.stringify(example))).toBeUndefined();
     }
   });
 

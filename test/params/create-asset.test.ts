@@ -268,11 +268,11 @@ const accepted: [string, object, object][] = [
 ];
 
 describe('POST /video/v1/assets accepts', () => {
-  it.each(accepted)('%s', async (_, body, answer) => {
+  it.each(accepted)('%s', async (_, body, data) => {
     const response = await api.call('POST', '/video/v1/assets', body);
     expect({ status: response.status, body: await response.json() }).toMatchObject({
       status: 201,
-      body: { data: answer },
+      body: { data },
     });
   });
 

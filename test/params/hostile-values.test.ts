@@ -100,8 +100,8 @@ describe('a value that is none of an enumeration is no failure of the server', (
 
   it.each(places)('$name: $at', async ({ method, path, bodyWith }) => {
     for (const value of values) {
-      const answer = await api.call(method, address(path), bodyWith(value));
-      expect(answer.status, `${JSON.stringify(value)}: ${await answer.text()}`).toBeLessThan(500);
+      const response = await api.call(method, address(path), bodyWith(value));
+      expect(response.status, `${JSON.stringify(value)}: ${await response.text()}`).toBeLessThan(500);
     }
   });
 
@@ -121,15 +121,15 @@ describe('names that every object has', () => {
     const lists = Object.keys((body!.schema as Schema).properties ?? {}).map((name) => [name, [fields]]);
     const objects = lists.map(([name]) => [name, fields]);
     for (const sent of [fields, { ...(body!.example ?? {}), ...fields }, ...[lists, objects].map(Object.fromEntries)]) {
-      const answer = await api.call(method, address(path), sent);
-      expect(answer.status, await answer.text()).toBeLessThan(500);
+      const response = await api.call(method, address(path), sent);
+      expect(response.status, await response.text()).toBeLessThan(500);
     }
   });
 
   it.each(operations.filter(({ path }) => path.includes('{')))('are no ids: $name', async ({ method, path }) => {
     for (const name of inherited) {
-      const answer = await api.call(method, path.replaceAll(/\{\w+\}/g, name));
-      await expectNotFound(answer);
+      const response = await api.call(method, path.replaceAll(/\{\w+\}/g, name));
+      await expectNotFound(response);
     }
   });
 });
@@ -144,20 +144,20 @@ describe('a query', () => {
       for (const names of groups)
         for (const value of ['%00', 'a%00b', '%ED%A0%80', '%FF', '%C0%80', '', ...inherited]) {
           const query = names.map((name) => `${name}=${value}&${name}[]=${value}`).join('&');
-          const answer = await api.call('GET', `${address(one.path)}?${query}`);
-          expect(answer.status, `${query}: ${await answer.text()}`).toBeLessThan(500);
+          const response = await api.call('GET', `${address(one.path)}?${query}`);
+          expect(response.status, `${query}: ${await response.text()}`).toBeLessThan(500);
         }
     },
   );
 
   it.each(['type', 'object_type', 'object_id'])('for events with NUL in %s finds nothing', async (name) => {
-    const answer = await api.call('GET', `/system/v1/events?${name}=%00`);
-    expect([answer.status, await answer.json()]).toEqual([200, { data: [], next_cursor: null }]);
+    const response = await api.call('GET', `/system/v1/events?${name}=%00`);
+    expect([response.status, await response.json()]).toEqual([200, { data: [], next_cursor: null }]);
   });
 
   it('counts however many parameters come before', async () => {
     const before = 'a=1&'.repeat(1500);
-    const answer = await api.call('GET', `/video/v1/uploads?${before}limit=x`);
-    await expectError(answer, 400, 'invalid_parameters', ['limit must be a positive integer']);
+    const response = await api.call('GET', `/video/v1/uploads?${before}limit=x`);
+    await expectError(response, 400, 'invalid_parameters', ['limit must be a positive integer']);
   });
 });

@@ -107,14 +107,14 @@ describe('thumbnail', () => {
   });
 
   it('claims may be numbers and booleans', async () => {
-    const answer = (claims: object) =>
+    const responseTo = (claims: object) =>
       get(asset.signedId, `thumbnail.jpg?token=${token('t', claims)}`).then((response) => outcome(response));
-    expect(await answer({ width: 40, height: 30, time: 1.5, rotate: 90, flip_h: true, latest: false })).toBe(JPEG);
-    expect(await answer({ width: 0 })).toBe(INVALID);
-    expect(await answer({ width: null })).toBe(INVALID);
-    expect(await answer({ width: { px: 40 } })).toBe(INVALID);
-    expect(await answer({ rotate: 45 })).toBe(INVALID);
-    expect(await answer({ fit_mode: true })).toBe(FIT_MODE);
+    expect(await responseTo({ width: 40, height: 30, time: 1.5, rotate: 90, flip_h: true, latest: false })).toBe(JPEG);
+    expect(await responseTo({ width: 0 })).toBe(INVALID);
+    expect(await responseTo({ width: null })).toBe(INVALID);
+    expect(await responseTo({ width: { px: 40 } })).toBe(INVALID);
+    expect(await responseTo({ rotate: 45 })).toBe(INVALID);
+    expect(await responseTo({ fit_mode: true })).toBe(FIT_MODE);
   });
 
   it.each([
@@ -265,17 +265,17 @@ describe('access and state', () => {
 
   it.each(files)('%s needs a token with audience %s', async (file, audience) => {
     const of = async (query: string) => (await get(asset.signedId, `${file}?${query}`)).status;
-    const answer = async (query: string) => outcome(await get(asset.signedId, `${file}?${query}`));
-    expect(await answer('')).toBe('403 7 Token is missing');
-    expect(await answer('token=')).toBe('403 7 Token is missing');
-    expect(await answer('token=x.y')).toBe('403 7 Token is malformed');
-    expect(await answer(`token=${token(audience, { sub: asset.publicId })}`)).toBe(
+    const responseTo = async (query: string) => outcome(await get(asset.signedId, `${file}?${query}`));
+    expect(await responseTo('')).toBe('403 7 Token is missing');
+    expect(await responseTo('token=')).toBe('403 7 Token is missing');
+    expect(await responseTo('token=x.y')).toBe('403 7 Token is malformed');
+    expect(await responseTo(`token=${token(audience, { sub: asset.publicId })}`)).toBe(
       '403 7 Token subject does not match',
     );
-    expect(await answer(`token=${token(audience, { exp: inSeconds(-1) })}`)).toBe('403 7 Token has expired');
+    expect(await responseTo(`token=${token(audience, { exp: inSeconds(-1) })}`)).toBe('403 7 Token has expired');
     for (const other of ['v', 't', 'g', 's', 'd', 'playback_id']) {
       if (other === audience) continue;
-      expect(await answer(`token=${token(other)}`)).toBe('403 7 Token audience does not match');
+      expect(await responseTo(`token=${token(other)}`)).toBe('403 7 Token audience does not match');
     }
     expect(await of(`token=${token(audience)}`)).toBe(200);
     // What the query says beside a token does not count, good or bad.

@@ -92,8 +92,8 @@ describe('GET /video/v1/assets answers', () => {
     expect(await idsOf('')).toHaveLength(25);
     const uploadId = '7'.padStart(40, 'u');
     expect(await idsOf(`?upload_id=${uploadId}`)).toEqual(['7'.padStart(40, 'c')]);
-    const answer = await (await list(`?upload_id=${uploadId}`)).json();
-    expect(answer.data[0].upload_id).toBe(uploadId);
-    expect(answer.next_cursor).toBeNull();
+    const response = await (await list(`?upload_id=${uploadId}`)).json();
+    expect(response.data[0].upload_id).toBe(uploadId);
+    expect(response.next_cursor).toBeNull();
   });
 });

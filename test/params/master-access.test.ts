@@ -34,8 +34,8 @@ describe('PUT /video/v1/assets/{id}/master-access refuses', () => {
   it.each(['none', 'temporary'])('%s for an asset that is errored', async (access) => {
     const { id } = await create();
     await change(id, { status: 'errored' });
-    const answer = await api.call('PUT', pathOf(id), { master_access: access });
-    await expectError(answer, 400, 'invalid_parameters', ['Asset is in an errored state']);
+    const response = await api.call('PUT', pathOf(id), { master_access: access });
+    await expectError(response, 400, 'invalid_parameters', ['Asset is in an errored state']);
   });
 
   it('what is not there, whatever the body says', async () => {
@@ -62,9 +62,12 @@ describe('PUT /video/v1/assets/{id}/master-access', () => {
     const { id } = await create();
     await api.makeReady(id, 10);
     for (let times = 0; times < 3; times += 1) {
-      const answer = await api.call('PUT', pathOf(id), { master_access: 'temporary' });
-      expect(answer.status).toBe(200);
-      expect((await answer.json()).data).toMatchObject({ master_access: 'temporary', master: { status: 'preparing' } });
+      const response = await api.call('PUT', pathOf(id), { master_access: 'temporary' });
+      expect(response.status).toBe(200);
+      expect((await response.json()).data).toMatchObject({
+        master_access: 'temporary',
+        master: { status: 'preparing' },
+      });
     }
     const jobs = await api.database.queryable
       .selectFrom('job')

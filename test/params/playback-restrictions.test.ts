@@ -118,8 +118,8 @@ it.each([
   ['page', '-1', 'page must be a positive integer'],
 ])('lists refuse %s=%s', async (name, value, message) => {
   for (const list of [COLLECTION, '/system/v1/signing-keys', '/video/v1/signing-keys']) {
-    const answer = await api.call('GET', `${list}?${name}=${value}`);
-    await expectError(answer, 400, 'invalid_parameters', [message]);
+    const response = await api.call('GET', `${list}?${name}=${value}`);
+    await expectError(response, 400, 'invalid_parameters', [message]);
   }
 });
 

@@ -12,9 +12,9 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 beforeEach(async () => {
   const body = { inputs: 'https://media.example.org/walk.mp4', generate_shots: true };
-  const answer = await (await api.call('POST', '/video/v1/assets', body)).json();
-  expect(answer.data.generate_shots).toBe(true);
-  id = answer.data.id;
+  const response = await (await api.call('POST', '/video/v1/assets', body)).json();
+  expect(response.data.generate_shots).toBe(true);
+  id = response.data.id;
   path = `/video/v1/assets/${id}/shots`;
 });
 
@@ -49,9 +49,9 @@ describe('POST /video/v1/assets/{id}/shots', () => {
 
   it.each([undefined, {}])('with body %o begins the search, once', async (body) => {
     await api.makeReady(id, 10);
-    const answer = await api.call('POST', path, body);
-    expect(answer.status).toBe(201);
-    expect((await answer.json()).data).toEqual({ status: 'pending', created_at: expect.stringMatching(/^\d+$/) });
+    const response = await api.call('POST', path, body);
+    expect(response.status).toBe(201);
+    expect((await response.json()).data).toEqual({ status: 'pending', created_at: expect.stringMatching(/^\d+$/) });
     await expectError(await api.call('POST', path), 400, 'invalid_parameters', [ALREADY]);
     await setShots({ status: 'completed', start_times: '[0]' });
     await expectError(await api.call('POST', path), 400, 'invalid_parameters', [ALREADY]);
@@ -80,9 +80,9 @@ describe('POST /video/v1/assets/{id}/shots', () => {
   it('skips audio alone', async () => {
     await api.makeReady(id, 10);
     await setTier('audio-only');
-    const answer = await api.call('POST', path);
-    expect(answer.status).toBe(201);
-    expect((await answer.json()).data.status).toBe('skipped');
+    const response = await api.call('POST', path);
+    expect(response.status).toBe(201);
+    expect((await response.json()).data.status).toBe('skipped');
     expect(await events()).toEqual([
       ['created', 'asset', 'pending'],
       ['skipped', 'asset', 'skipped'],
@@ -94,9 +94,9 @@ describe('POST /video/v1/assets/{id}/shots', () => {
     await api.makeReady(id, 10);
     await api.call('POST', path);
     await setShots({ status });
-    const answer = await api.call('POST', path);
-    expect(answer.status).toBe(201);
-    expect((await answer.json()).data.status).toBe('pending');
+    const response = await api.call('POST', path);
+    expect(response.status).toBe(201);
+    expect((await response.json()).data.status).toBe('pending');
   });
 });
 

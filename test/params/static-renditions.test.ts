@@ -16,17 +16,17 @@ afterAll(() => api?.stop());
 /** The address of a new asset. */
 const create = async (settings: object = {}): Promise<string> => {
   const body = { inputs: 'https://media.example.org/walk.mp4', ...settings };
-  const answer = await api.call('POST', '/video/v1/assets', body);
-  expect(answer.status).toBe(201);
-  return `/video/v1/assets/${(await answer.json()).data.id}`;
+  const response = await api.call('POST', '/video/v1/assets', body);
+  expect(response.status).toBe(201);
+  return `/video/v1/assets/${(await response.json()).data.id}`;
 };
 const setStatus = (asset: string, status: 'ready' | 'errored') =>
   api.database.queryable.updateTable('asset').set({ status }).where('id', '=', asset.split('/')[4]!).execute();
 const read = async (asset: string) => (await (await api.call('GET', asset)).json()).data;
 const add = (asset: string, body?: unknown) => api.call('POST', `${asset}/static-renditions`, body);
 const put = (asset: string, body?: unknown) => api.call('PUT', `${asset}/mp4-support`, body);
-const refused = async (answer: Response, ...messages: string[]) =>
-  expectError(answer, 400, 'invalid_parameters', messages);
+const refused = async (response: Response, ...messages: string[]) =>
+  expectError(response, 400, 'invalid_parameters', messages);
 const eventsOf = async (asset: string): Promise<string[]> => {
   const { data } = await (await api.call('GET', '/system/v1/events?limit=100')).json();
   const assetId = asset.split('/')[4];
@@ -85,9 +85,9 @@ describe('POST …/static-renditions', () => {
     await refused(await add(asset, { resolution: '720p' }), 'A static rendition with resolution 720p already exists');
     await setRendition('errored');
     const [{ id: failedId }] = (await read(asset)).static_renditions.files;
-    const answer = await add(asset, { resolution: '720p' });
-    expect(answer.status).toBe(201);
-    const { data } = await answer.json();
+    const response = await add(asset, { resolution: '720p' });
+    expect(response.status).toBe(201);
+    const { data } = await response.json();
     expect(data.id).not.toBe(failedId);
     expect((await read(asset)).static_renditions.files).toEqual([data]);
   });
@@ -98,9 +98,9 @@ describe('POST …/static-renditions', () => {
     ['audio-only', { type: 'standard', name: 'audio.m4a', ext: 'm4a' }],
   ] as const)('answers with what will be made: %s', async (resolution, expected) => {
     const asset = await create();
-    const answer = await add(asset, { resolution, passthrough: 'for-download' });
-    expect(answer.status).toBe(201);
-    const { data } = await answer.json();
+    const response = await add(asset, { resolution, passthrough: 'for-download' });
+    expect(response.status).toBe(201);
+    const { data } = await response.json();
     const id = expect.stringMatching(/^[A-Za-z0-9]{40}$/);
     expect(data).toEqual({ id, ...expected, status: 'preparing', resolution, passthrough: 'for-download' });
     expect((await read(asset)).static_renditions).toEqual({ files: [data] });
@@ -187,9 +187,9 @@ describe('PUT …/mp4-support', () => {
     const withFiles = await create({ static_renditions: [{ resolution: '720p' }] });
     await refused(await put(withFiles, { mp4_support: 'capped-1080p' }), TOGETHER);
     const before = await read(withFiles);
-    const answer = await put(withFiles, { mp4_support: 'none' });
-    expect(answer.status).toBe(200);
-    expect((await answer.json()).data).toEqual(before);
+    const response = await put(withFiles, { mp4_support: 'none' });
+    expect(response.status).toBe(200);
+    expect((await response.json()).data).toEqual(before);
     const errored = await create();
     await setStatus(errored, 'errored');
     await refused(await put(errored, { mp4_support: 'none' }), 'Asset is in an errored state');

@@ -10,9 +10,9 @@ afterAll(() => api?.stop());
 
 const create = (body?: unknown) => api.call('POST', '/video/v1/uploads', body);
 const created = async (body?: unknown) => {
-  const answer = await create(body);
-  expect(answer.status).toBe(201);
-  return (await answer.json()).data;
+  const response = await create(body);
+  expect(response.status).toBe(201);
+  return (await response.json()).data;
 };
 const settings = (new_asset_settings: unknown) => ({ new_asset_settings });
 const MAIN_URL = 'new_asset_settings.inputs[0].url must be omitted for direct uploads';
@@ -348,9 +348,9 @@ describe('GET /video/v1/uploads', () => {
     ['?cursor=x', (all) => all],
     ['?unknown=1', (all) => all],
   ])('answers %s', async (query, expected) => {
-    const answer = await list(query);
-    expect(answer.status).toBe(200);
-    const body = await answer.json();
+    const response = await list(query);
+    expect(response.status).toBe(200);
+    const body = await response.json();
     expect(Object.keys(body)).toEqual(['data']);
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected(ids));
   });

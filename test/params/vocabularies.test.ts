@@ -175,8 +175,8 @@ describe('usage exports', () => {
     const { usageExports } = api.sdk().system;
     expect(await usageExports.list()).toEqual({ data: [], meta: { limit: 25, page: 1, pages: 0, total: 0 } });
     for (const timeframe of [['7:days'], ['24:hours'], ['1767225600', '1767312000']]) {
-      const answer = await usageExports.list({ limit: 500, page: 3, download_url_ttl: 60, timeframe });
-      expect(answer).toEqual({ data: [], meta: { limit: 100, page: 3, pages: 0, total: 0 } });
+      const response = await usageExports.list({ limit: 500, page: 3, download_url_ttl: 60, timeframe });
+      expect(response).toEqual({ data: [], meta: { limit: 100, page: 3, pages: 0, total: 0 } });
     }
     expect((await api.call('GET', '/system/v1/usage/exports?timeframe=1&timeframe=2')).status).toBe(200);
   });

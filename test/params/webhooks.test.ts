@@ -186,12 +186,12 @@ describe('webhooks', () => {
     const foreign = await api.newToken({ name: 'foreign', environmentId });
     const { id } = await create(ADDRESS);
     const body = method === 'PATCH' ? { enabled: 7 } : undefined;
-    const answers = [
+    const responses = [
       await api.call(method, `${WEBHOOKS}/zzzzzz${path}`, body),
       await api.call(method, `${WEBHOOKS}/${'z'.repeat(5000)}${path}`, body),
       await api.callAs(foreign, method, `${WEBHOOKS}/${id}${path}`, body),
     ];
-    for (const answer of answers) await expectError(answer, 404, 'not_found', [NOT_FOUND]);
+    for (const response of responses) await expectError(response, 404, 'not_found', [NOT_FOUND]);
   });
 
   it.each(['not-a-uuid', '5c0d7a52-7a5e-4a57-9f1d-0a2f6f1f0c11'])('have no delivery %s', async (deliveryId) => {
@@ -264,12 +264,12 @@ describe('GET /system/v1/events', () => {
     const { id: environmentId } = await api.newEnvironment('without events');
     const foreign = await api.newToken({ name: 'foreign', environmentId });
     expect(await (await api.callAs(foreign, 'GET', EVENTS)).json()).toEqual({ data: [], next_cursor: null });
-    for (const answer of [
+    for (const response of [
       await api.callAs(foreign, 'GET', `${EVENTS}/${deleted.id}`),
       await api.call('GET', `${EVENTS}/not-a-uuid`),
       await api.call('GET', `${EVENTS}/5c0d7a52-7a5e-4a57-9f1d-0a2f6f1f0c11`),
     ])
-      await expectError(answer, 404, 'not_found', [NOT_FOUND]);
+      await expectError(response, 404, 'not_found', [NOT_FOUND]);
   });
 
   it.each([
@@ -319,8 +319,8 @@ describe('webhooks with deliveries', () => {
       ['?page=0', 'page must be a positive integer'],
       ['?cursor=!', 'cursor is invalid'],
     ] as const) {
-      const answer = await api.call('GET', `${WEBHOOKS}/${id}/deliveries${query}`);
-      await expectError(answer, 400, 'invalid_parameters', [message]);
+      const response = await api.call('GET', `${WEBHOOKS}/${id}/deliveries${query}`);
+      await expectError(response, 400, 'invalid_parameters', [message]);
     }
   });
 });

@@ -66,9 +66,9 @@ const healthMs = async (): Promise<number> => {
   const times: number[] = [];
   for (let round = 0; round < 9; round++) {
     const startMs = performance.now();
-    const answer = await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } });
-    expect(answer.status).toBe(200);
-    await answer.text();
+    const response = await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } });
+    expect(response.status).toBe(200);
+    await response.text();
     times.push(performance.now() - startMs);
   }
   return times.sort((a, b) => a - b)[4]!;
@@ -133,9 +133,9 @@ it.for(['/video/v1/assets', '/healthz', '/some-playback-id.m3u8', '/u/some-uploa
     const socket = connect(Number(segment.port), segment.hostname);
     sockets.push(socket);
     socket.end(`GET ${path} HTTP/1.1\r\nhost: ${segment.host}\r\nhost: elsewhere.example\r\n\r\n`);
-    let answer = '';
-    for await (const chunk of socket) answer += String(chunk);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toContain('more than one Host header');
+    let response = '';
+    for await (const chunk of socket) response += String(chunk);
+    expect(response).toMatch(/^HTTP\/1\.1 400 /);
+    expect(response).toContain('more than one Host header');
   },
 );

@@ -79,7 +79,7 @@ describe('a source URL', () => {
   });
 
   it('is refused when any address of its name is inside', async () => {
-    const answers: Record<string, string[]> = {
+    const responses: Record<string, string[]> = {
       'inside.example': ['10.0.0.1'],
       'mixed.example': ['93.184.216.34', '127.0.0.1'],
       'mixed6.example': ['93.184.216.34', '::1'],
@@ -88,19 +88,19 @@ describe('a source URL', () => {
     };
     const { origin, fetch } = await start({
       resolve: async (name) =>
-        (answers[name] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+        (responses[name] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     });
-    for (const name of Object.keys(answers)) {
+    for (const name of Object.keys(responses)) {
       await expect(fetch(`http://${name}:${origin.port}/`), name).rejects.toMatchObject(REFUSED);
     }
     expect(origin.requests).toEqual([]);
   });
 
   it('leads to the address that was judged, not to a later answer of the name server', async () => {
-    let answers = 0;
+    let responses = 0;
     const { origin, fetch, stored } = await start({
       allowPrivate: ['127.0.0.1/32'],
-      resolve: async () => [{ address: answers++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
+      resolve: async () => [{ address: responses++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     });
     let reached = 0;
     const inside = createServer((_request, response) => {

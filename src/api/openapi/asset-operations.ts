@@ -1,14 +1,14 @@
 import { Type } from 'typebox';
-import { list, listWithCursor, one } from '../schemas/answer.js';
 import { CreateAssetBody, MasterAccessBody, UpdateAssetBody } from '../schemas/asset.js';
 import {
-  AssetAnswer,
-  InputInfoAnswer,
-  PlaybackIdAnswer,
-  PlaybackIdOwnerAnswer,
-  ShotsAnswer,
-} from '../schemas/asset-answer.js';
+  AssetResponse,
+  InputInfoResponse,
+  PlaybackIdOwnerResponse,
+  PlaybackIdResponse,
+  ShotsResponse,
+} from '../schemas/asset-response.js';
 import { NewPlaybackId } from '../schemas/playback-id.js';
+import { list, listWithCursor, one } from '../schemas/response.js';
 import { type Description, pagingWithCursor } from './description.js';
 
 const assets = { tag: 'Assets' } as const;
@@ -26,7 +26,7 @@ export const assetOperations = {
       playback_policies: ['public'],
       meta: { title: 'Harbor walk' },
     },
-    answer: one(AssetAnswer),
+    response: one(AssetResponse),
   },
   listAssets: {
     ...assets,
@@ -37,13 +37,13 @@ export const assetOperations = {
       upload_id: Type.String({ description: 'Only the asset of this upload' }),
       live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
     },
-    answer: listWithCursor(AssetAnswer),
+    response: listWithCursor(AssetResponse),
   },
   getAsset: {
     ...assets,
     summary: 'Retrieve an asset',
     details: 'Returns the asset with its state, tracks, playback IDs and files.',
-    answer: one(AssetAnswer),
+    response: one(AssetResponse),
   },
   updateAsset: {
     ...assets,
@@ -51,7 +51,7 @@ export const assetOperations = {
     details: 'Omitted fields do not change. An empty string clears a field.',
     body: UpdateAssetBody,
     example: { passthrough: 'order-81', meta: { title: 'Harbor walk, second day' } },
-    answer: one(AssetAnswer),
+    response: one(AssetResponse),
   },
   deleteAsset: {
     ...assets,
@@ -65,20 +65,20 @@ export const assetOperations = {
       'Creates one file with the whole asset in the best quality. Its URL is valid for 24 hours after the file is ready.',
     body: MasterAccessBody,
     example: { master_access: 'temporary' },
-    answer: one(AssetAnswer),
+    response: one(AssetResponse),
   },
   createShots: {
     ...assets,
     summary: 'Create shots',
     details: 'Detects shot boundaries and creates a contact sheet for each shot.',
     body: 'none',
-    answer: one(ShotsAnswer),
+    response: one(ShotsResponse),
   },
   getShots: {
     ...assets,
     summary: 'Retrieve shots',
     details: 'The URL of the manifest is valid for 24 hours and renewed in each response.',
-    answer: one(ShotsAnswer),
+    response: one(ShotsResponse),
   },
   deleteShots: {
     ...assets,
@@ -94,7 +94,7 @@ export const assetOperations = {
     ...assets,
     summary: 'Retrieve input info',
     details: 'One entry per input, in the order of the request.',
-    answer: list(InputInfoAnswer),
+    response: list(InputInfoResponse),
   },
   createPlaybackId: {
     ...playbackIds,
@@ -102,19 +102,19 @@ export const assetOperations = {
     details: 'Adds another ID that plays the asset. It works as soon as the asset is `ready`.',
     body: NewPlaybackId,
     example: { policy: 'signed' },
-    answer: one(PlaybackIdAnswer),
+    response: one(PlaybackIdResponse),
   },
   getPlaybackId: {
     ...playbackIds,
     summary: 'Retrieve a playback ID',
     details: 'Returns a playback ID of the asset with its policy.',
-    answer: one(PlaybackIdAnswer),
+    response: one(PlaybackIdResponse),
   },
   deletePlaybackId: { ...playbackIds, summary: 'Delete a playback ID', details: 'It stops working immediately.' },
   findPlaybackIdOwner: {
     ...playbackIds,
     summary: 'Retrieve the owner of a playback ID',
     details: 'Finds the asset that a playback ID belongs to.',
-    answer: one(PlaybackIdOwnerAnswer),
+    response: one(PlaybackIdOwnerResponse),
   },
 } as const satisfies Record<string, Description>;

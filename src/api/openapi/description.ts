@@ -13,7 +13,7 @@ export interface Description {
   /** A valid body. */
   readonly example?: object;
   /** The whole body of a successful response; absent for 204. */
-  readonly answer?: TSchema;
+  readonly response?: TSchema;
   readonly deprecated?: boolean;
   /** The operation may be refused because of the current state of the resource. */
   readonly canConflict?: true;

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
-import { EventAnswer } from '../schemas/system-answer.js';
-import { answerExample } from './answer-examples.js';
+import { EventResponse } from '../schemas/system-response.js';
 import { assetOperations } from './asset-operations.js';
 import { type CodeSample, codeSamples } from './code-samples.js';
 import { type Description, pathParameters, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
+import { responseExample } from './response-examples.js';
 import { robotsOperations } from './robots-operations.js';
 import { systemOperations } from './system-operations.js';
 import { trackOperations } from './track-operations.js';
@@ -77,10 +77,10 @@ export const undocumented = (
           ? [`${name} lacks \`body\` ${where}: the schema that validates it, or 'none'`]
           : []),
         ...(!readsBody && description.body ? [`${name} has a \`body\` ${where}, which ${method} does not read`] : []),
-        ...(success !== 204 && !description.answer
+        ...(success !== 204 && !description.response
           ? [`${name} lacks \`answer\` ${where}: the schema of its answer`]
           : []),
-        ...(success === 204 && description.answer ? [`${name} has an \`answer\` ${where}, but 204 has no body`] : []),
+        ...(success === 204 && description.response ? [`${name} has an \`answer\` ${where}, but 204 has no body`] : []),
       ];
     }),
   ];
@@ -228,7 +228,7 @@ export const openApiDocument = (): OpenApiDocument => {
 
   const writeOperation = (id: OperationId): DocumentedOperation => {
     const operation: Operation = operations[id];
-    const { tag, summary, details, query = {}, body, example, answer, deprecated } = descriptions[id];
+    const { tag, summary, details, query = {}, body, example, response, deprecated } = descriptions[id];
     const failures = failuresOf(operation, descriptions[id]);
     for (const code of failures) used.add(responseName(operation, code));
     const parameters = [
@@ -258,10 +258,12 @@ export const openApiDocument = (): OpenApiDocument => {
           },
         }),
       responses: {
-        [operation.success]: answer
+        [operation.success]: response
           ? {
               description: 'Success',
-              content: { 'application/json': { schema: write(answer as TSchema), example: answerExample(id, answer) } },
+              content: {
+                'application/json': { schema: write(response as TSchema), example: responseExample(id, response) },
+              },
             }
           : { description: 'Success, without a body' },
         ...Object.fromEntries(
@@ -291,7 +293,7 @@ export const openApiDocument = (): OpenApiDocument => {
       .filter(([name]) => usedTags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: { event: { post: eventRequest(write(EventAnswer) as Json) } },
+    webhooks: { event: { post: eventRequest(write(EventResponse) as Json) } },
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'ID and secret of an access token' } },
       schemas,

@@ -1,11 +1,11 @@
-import { list, listWithTotal, one } from '../schemas/answer.js';
 import {
-  DrmConfigurationAnswer,
-  NewSigningKeyAnswer,
-  PlaybackRestrictionAnswer,
-  SigningKeyAnswer,
-} from '../schemas/playback-answer.js';
+  DrmConfigurationResponse,
+  NewSigningKeyResponse,
+  PlaybackRestrictionResponse,
+  SigningKeyResponse,
+} from '../schemas/playback-response.js';
 import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '../schemas/playback-restriction.js';
+import { list, listWithTotal, one } from '../schemas/response.js';
 import { type Description, paging } from './description.js';
 
 const restrictions = { tag: 'Playback restrictions' } as const;
@@ -17,18 +17,18 @@ const createKey = {
   summary: 'Create a signing key',
   details: '`private_key` is returned only once; the server stores the public half.',
   body: 'none',
-  answer: one(NewSigningKeyAnswer),
+  response: one(NewSigningKeyResponse),
 } as const;
 const listKeys = {
   summary: 'List signing keys',
   details: 'Oldest first.',
   query: paging(),
-  answer: list(SigningKeyAnswer),
+  response: list(SigningKeyResponse),
 } as const;
 const getKey = {
   summary: 'Retrieve a signing key',
   details: 'Returns the key without its private half.',
-  answer: one(SigningKeyAnswer),
+  response: one(SigningKeyResponse),
 } as const;
 const deleteKey = {
   summary: 'Delete a signing key',
@@ -42,20 +42,20 @@ export const playbackOperations = {
     details: 'Applies to playback tokens with its ID as `playback_restriction_id`.',
     body: CreatePlaybackRestrictionBody,
     example: { referrer: { allowed_domains: ['example.com', '*.example.com'], allow_no_referrer: false } },
-    answer: one(PlaybackRestrictionAnswer),
+    response: one(PlaybackRestrictionResponse),
   },
   listPlaybackRestrictions: {
     ...restrictions,
     summary: 'List playback restrictions',
     details: 'Newest first.',
     query: paging(),
-    answer: listWithTotal(PlaybackRestrictionAnswer),
+    response: listWithTotal(PlaybackRestrictionResponse),
   },
   getPlaybackRestriction: {
     ...restrictions,
     summary: 'Retrieve a playback restriction',
     details: 'Returns the restriction with all of its rules.',
-    answer: one(PlaybackRestrictionAnswer),
+    response: one(PlaybackRestrictionResponse),
   },
   deletePlaybackRestriction: {
     ...restrictions,
@@ -68,7 +68,7 @@ export const playbackOperations = {
     details: 'Replaces the rules for the site that a request comes from. They apply to tokens that exist already.',
     body: ReferrerRules,
     example: { allowed_domains: ['*'], allow_no_referrer: true },
-    answer: one(PlaybackRestrictionAnswer),
+    response: one(PlaybackRestrictionResponse),
   },
   updatePlaybackRestrictionUserAgent: {
     ...restrictions,
@@ -76,7 +76,7 @@ export const playbackOperations = {
     details: 'Replaces the rules for the program that sends a request. They apply to tokens that exist already.',
     body: UserAgentRules,
     example: { allow_no_user_agent: false, allow_high_risk_user_agent: false },
-    answer: one(PlaybackRestrictionAnswer),
+    response: one(PlaybackRestrictionResponse),
   },
   createSigningKey: { ...keys, ...createKey },
   listSigningKeys: { ...keys, ...listKeys },
@@ -91,12 +91,12 @@ export const playbackOperations = {
     summary: 'List DRM configurations',
     details: 'Newest first. A configuration has only an ID, for `advanced_playback_policies` and new playback IDs.',
     query: paging(),
-    answer: list(DrmConfigurationAnswer),
+    response: list(DrmConfigurationResponse),
   },
   getDrmConfiguration: {
     ...drm,
     summary: 'Retrieve a DRM configuration',
     details: 'Returns the configuration, which has only an ID.',
-    answer: one(DrmConfigurationAnswer),
+    response: one(DrmConfigurationResponse),
   },
 } as const satisfies Record<string, Description>;

@@ -1,5 +1,5 @@
-import { one } from '../schemas/answer.js';
-import { AssetAnswer, StaticRenditionAnswer } from '../schemas/asset-answer.js';
+import { AssetResponse, StaticRenditionResponse } from '../schemas/asset-response.js';
+import { one } from '../schemas/response.js';
 import { Mp4SupportBody, NewStaticRendition } from '../schemas/static-rendition.js';
 import type { Description } from './description.js';
 
@@ -13,7 +13,7 @@ export const renditionOperations = {
       'Created after the asset is ready. It is `skipped` if the video would have to be enlarged, or if the asset has no video or no audio.',
     body: NewStaticRendition,
     example: { resolution: '720p', passthrough: 'for-download' },
-    answer: one(StaticRenditionAnswer),
+    response: one(StaticRenditionResponse),
   },
   deleteStaticRendition: {
     ...renditions,
@@ -26,6 +26,6 @@ export const renditionOperations = {
     details: 'Deprecated: use static renditions. Files that both the old and the new value include are kept.',
     body: Mp4SupportBody,
     example: { mp4_support: 'capped-1080p' },
-    answer: one(AssetAnswer),
+    response: one(AssetResponse),
   },
 } as const satisfies Record<string, Description>;

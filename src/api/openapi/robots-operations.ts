@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
-import { one } from '../schemas/answer.js';
 import { DirectiveBody, RobotsJobBody, RunBody } from '../schemas/directive.js';
+import { one } from '../schemas/response.js';
 import {
-  DirectiveAnswer,
+  DirectiveResponse,
   listWithCount,
-  NewRunAnswer,
-  RobotsJobAnswer,
-  RobotsJobSummaryAnswer,
-  RunAnswer,
-} from '../schemas/robots-answer.js';
+  NewRunResponse,
+  RobotsJobResponse,
+  RobotsJobSummaryResponse,
+  RunResponse,
+} from '../schemas/robots-response.js';
 import { workflowNames } from '../schemas/workflows.js';
 import { type Description, paging } from './description.js';
-import { directiveExample } from './robots-answer-examples.js';
+import { directiveExample } from './robots-response-examples.js';
 
 const directives = { tag: 'Directives' } as const;
 const jobs = { tag: 'Robots jobs' } as const;
@@ -23,20 +23,20 @@ export const robotsOperations = {
     details: 'Name it in `directives` when you create an asset, or run it on an existing asset.',
     body: DirectiveBody,
     example: directiveExample,
-    answer: one(DirectiveAnswer),
+    response: one(DirectiveResponse),
   },
   listDirectives: {
     ...directives,
     summary: 'List directives',
     details: 'Newest first.',
     query: paging(),
-    answer: listWithCount(DirectiveAnswer),
+    response: listWithCount(DirectiveResponse),
   },
   getDirective: {
     ...directives,
     summary: 'Retrieve a directive',
     details: 'Returns the directive as it was declared.',
-    answer: one(DirectiveAnswer),
+    response: one(DirectiveResponse),
   },
   deleteDirective: {
     ...directives,
@@ -49,20 +49,20 @@ export const robotsOperations = {
     details: 'The run waits if the asset is preparing.',
     body: RunBody,
     example: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW' },
-    answer: one(NewRunAnswer),
+    response: one(NewRunResponse),
   },
   listDirectiveRuns: {
     ...directives,
     summary: 'List the runs of a directive',
     details: 'Newest first. Runs are kept for 30 days.',
     query: paging(),
-    answer: listWithCount(RunAnswer),
+    response: listWithCount(RunResponse),
   },
   getDirectiveRun: {
     ...directives,
     summary: 'Retrieve a run',
     details: 'Returns the run with the state of each of its workflows.',
-    answer: one(RunAnswer),
+    response: one(RunResponse),
   },
   createRobotsJob: {
     ...jobs,
@@ -73,7 +73,7 @@ export const robotsOperations = {
       parameters: { asset_id: 'Kq3vT8sWbN1xJ6yHf0ZpR4uLdE2mC7aGKq3vT8sW', tone: 'neutral' },
       passthrough: 'order-81',
     },
-    answer: one(RobotsJobAnswer),
+    response: one(RobotsJobResponse),
     canConflict: true,
   },
   listRobotsJobs: {
@@ -88,20 +88,20 @@ export const robotsOperations = {
       }),
       asset_id: Type.String({ description: 'Only jobs of this asset' }),
     },
-    answer: listWithCount(RobotsJobSummaryAnswer),
+    response: listWithCount(RobotsJobSummaryResponse),
   },
   getRobotsJob: {
     ...jobs,
     summary: 'Retrieve a job',
     details: 'Includes its outputs when it is `completed`.',
-    answer: one(RobotsJobAnswer),
+    response: one(RobotsJobResponse),
   },
   cancelRobotsJob: {
     ...jobs,
     summary: 'Cancel a job',
     details: 'Possible while the job is `pending` or `processing`.',
     body: 'none',
-    answer: one(RobotsJobSummaryAnswer),
+    response: one(RobotsJobSummaryResponse),
     canConflict: true,
   },
 } as const satisfies Record<string, Description>;

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
-import { list, listWithCursor, listWithTimeframe, one } from '../schemas/answer.js';
+import { list, listWithCursor, listWithTimeframe, one } from '../schemas/response.js';
 import {
   CallerAnswer,
-  DeliveryAnswer,
-  DeliveryUsageAnswer,
-  EventAnswer,
-  NewWebhookAnswer,
-  UsageExportAnswer,
-  VocabularyAnswer,
-  WebhookAnswer,
-} from '../schemas/system-answer.js';
+  DeliveryResponse,
+  DeliveryUsageResponse,
+  EventResponse,
+  NewWebhookResponse,
+  UsageExportResponse,
+  VocabularyResponse,
+  WebhookResponse,
+} from '../schemas/system-response.js';
 import { VocabularyBody } from '../schemas/vocabulary.js';
 import { CreateWebhookBody, UpdateWebhookBody } from '../schemas/webhook.js';
 import { type Description, paging, pagingWithCursor, timeframe } from './description.js';
@@ -23,7 +23,7 @@ export const systemOperations = {
     tag: 'Account',
     summary: 'Retrieve the caller of the request',
     details: 'Works with every valid token.',
-    answer: one(CallerAnswer),
+    response: one(CallerAnswer),
   },
   createWebhook: {
     ...webhooks,
@@ -31,20 +31,20 @@ export const systemOperations = {
     details: 'The webhook receives every later event of the environment. `signing_secret` is returned only once.',
     body: CreateWebhookBody,
     example: { address: 'https://hooks.example.org/in' },
-    answer: one(NewWebhookAnswer),
+    response: one(NewWebhookResponse),
   },
   listWebhooks: {
     ...webhooks,
     summary: 'List webhooks',
     details: 'Newest first.',
     query: paging(),
-    answer: list(WebhookAnswer),
+    response: list(WebhookResponse),
   },
   getWebhook: {
     ...webhooks,
     summary: 'Retrieve a webhook',
     details: 'Returns the webhook without its `signing_secret`.',
-    answer: one(WebhookAnswer),
+    response: one(WebhookResponse),
   },
   updateWebhook: {
     ...webhooks,
@@ -52,7 +52,7 @@ export const systemOperations = {
     details: 'Disabling a webhook cancels its pending deliveries.',
     body: UpdateWebhookBody,
     example: { enabled: false },
-    answer: one(WebhookAnswer),
+    response: one(WebhookResponse),
   },
   deleteWebhook: {
     ...webhooks,
@@ -65,27 +65,27 @@ export const systemOperations = {
     details:
       'Sends an event of the type `kinora.webhook.test` to this webhook only, even if it is disabled, without retries. The response is the new delivery.',
     body: 'none',
-    answer: one(DeliveryAnswer),
+    response: one(DeliveryResponse),
   },
   listDeliveries: {
     ...webhooks,
     summary: 'List deliveries of a webhook',
     details: 'Newest first, with every attempt.',
     query: pagingWithCursor(),
-    answer: listWithCursor(DeliveryAnswer),
+    response: listWithCursor(DeliveryResponse),
   },
   getDelivery: {
     ...webhooks,
     summary: 'Retrieve a delivery',
     details: 'Returns the delivery with every attempt and the response of the receiver.',
-    answer: one(DeliveryAnswer),
+    response: one(DeliveryResponse),
   },
   redeliver: {
     ...webhooks,
     summary: 'Retry a delivery',
     details: 'Sends the same event to the webhook again. The response is the delivery.',
     body: 'none',
-    answer: one(DeliveryAnswer),
+    response: one(DeliveryResponse),
   },
   listEvents: {
     ...webhooks,
@@ -97,13 +97,13 @@ export const systemOperations = {
       object_type: Type.String({ description: 'Only events about this kind of resource, such as `asset`' }),
       object_id: Type.String({ description: 'Only events about the resource with this ID' }),
     },
-    answer: listWithCursor(EventAnswer),
+    response: listWithCursor(EventResponse),
   },
   getEvent: {
     ...webhooks,
     summary: 'Retrieve an event and its deliveries',
     details: 'Returns the event with every attempt to deliver it.',
-    answer: one(EventAnswer),
+    response: one(EventResponse),
   },
   createTranscriptionVocabulary: {
     ...vocabularies,
@@ -111,20 +111,20 @@ export const systemOperations = {
     details: 'Speech recognition uses the phrases as hints, if the recognizer of the server supports them.',
     body: VocabularyBody,
     example: { name: 'Products', phrases: ['Kinora', 'HLS'] },
-    answer: one(VocabularyAnswer),
+    response: one(VocabularyResponse),
   },
   listTranscriptionVocabularies: {
     ...vocabularies,
     summary: 'List transcription vocabularies',
     details: 'Newest first.',
     query: paging({ default: 10, max: 10 }),
-    answer: list(VocabularyAnswer),
+    response: list(VocabularyResponse),
   },
   getTranscriptionVocabulary: {
     ...vocabularies,
     summary: 'Retrieve a transcription vocabulary',
     details: 'Returns the vocabulary with all of its phrases.',
-    answer: one(VocabularyAnswer),
+    response: one(VocabularyResponse),
   },
   updateTranscriptionVocabulary: {
     ...vocabularies,
@@ -132,7 +132,7 @@ export const systemOperations = {
     details: 'Replaces the vocabulary: omitted fields are cleared.',
     body: VocabularyBody,
     example: { phrases: ['Kinora'] },
-    answer: one(VocabularyAnswer),
+    response: one(VocabularyResponse),
   },
   deleteTranscriptionVocabulary: {
     ...vocabularies,
@@ -149,7 +149,7 @@ export const systemOperations = {
       asset_id: Type.String({ description: 'Only usage of this asset' }),
       live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
     },
-    answer: listWithTimeframe(DeliveryUsageAnswer),
+    response: listWithTimeframe(DeliveryUsageResponse),
   },
   listUsageExports: {
     ...usage,
@@ -160,8 +160,8 @@ export const systemOperations = {
       ...timeframe('Start and end in Unix seconds, or one value such as `7:days`'),
       download_url_ttl: Type.Integer({ minimum: 1, description: 'Seconds for which download URLs are valid' }),
     },
-    answer: Type.Object({
-      data: Type.Array(UsageExportAnswer, { description: 'The exports on this page. Always empty' }),
+    response: Type.Object({
+      data: Type.Array(UsageExportResponse, { description: 'The exports on this page. Always empty' }),
       meta: Type.Object(
         {
           limit: Type.Integer({ description: 'The largest number of exports that a page holds' }),

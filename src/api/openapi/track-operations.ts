@@ -1,5 +1,5 @@
-import { list, one } from '../schemas/answer.js';
-import { TrackAnswer } from '../schemas/asset-answer.js';
+import { TrackResponse } from '../schemas/asset-response.js';
+import { list, one } from '../schemas/response.js';
 import { CreateTrackBody, GenerateSubtitlesBody, UpdateTrackBody } from '../schemas/track.js';
 import type { Description } from './description.js';
 
@@ -18,7 +18,7 @@ export const trackOperations = {
       language_code: 'de',
       name: 'Deutsch',
     },
-    answer: one(TrackAnswer),
+    response: one(TrackResponse),
   },
   updateTrack: {
     ...tracks,
@@ -26,7 +26,7 @@ export const trackOperations = {
     details: 'Omitted fields do not change. An empty `passthrough` removes it. Playlists change immediately.',
     body: UpdateTrackBody,
     example: { name: 'Deutsch (Untertitel)', closed_captions: true },
-    answer: one(TrackAnswer),
+    response: one(TrackResponse),
   },
   deleteTrack: {
     ...tracks,
@@ -41,6 +41,6 @@ export const trackOperations = {
       'The tracks are `preparing` at first. They end as `errored` if there is no speech or the server has no speech recognition.',
     body: GenerateSubtitlesBody,
     example: { generated_subtitles: [{ language_code: 'en', name: 'English CC' }] },
-    answer: list(TrackAnswer),
+    response: list(TrackResponse),
   },
 } as const satisfies Record<string, Description>;

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { list, one } from '../schemas/answer.js';
 import { CreateAssetBody } from '../schemas/asset.js';
 import { Input } from '../schemas/input.js';
+import { list, one } from '../schemas/response.js';
 import { CreateUploadBody, NEW_ASSET_SETTINGS } from '../schemas/upload.js';
-import { UploadAnswer } from '../schemas/upload-answer.js';
+import { UploadResponse } from '../schemas/upload-response.js';
 import { type Description, paging } from './description.js';
 
 /** The first input is the uploaded file. It has no URL and can be omitted. */
@@ -41,26 +41,26 @@ export const uploadOperations = {
       'Returns a signed `url`. Send the file there with PUT, whole or in chunks with `Content-Range`. tus 1.0 is also supported.',
     body: UploadBody,
     example: { cors_origin: 'https://studio.example.org', new_asset_settings: { playback_policies: ['public'] } },
-    answer: one(UploadAnswer),
+    response: one(UploadResponse),
   },
   listUploads: {
     ...uploads,
     summary: 'List direct uploads',
     details: 'Newest first, with any status.',
     query: paging(),
-    answer: list(UploadAnswer),
+    response: list(UploadResponse),
   },
   getUpload: {
     ...uploads,
     summary: 'Retrieve a direct upload',
     details: 'Returns the upload with its state and, once there is one, the ID of its asset.',
-    answer: one(UploadAnswer),
+    response: one(UploadResponse),
   },
   cancelUpload: {
     ...uploads,
     summary: 'Cancel a direct upload',
     details: 'Possible while the upload is `waiting`. Received data is deleted. Otherwise the response is 403.',
     body: 'none',
-    answer: one(UploadAnswer),
+    response: one(UploadResponse),
   },
 } as const satisfies Record<string, Description>;

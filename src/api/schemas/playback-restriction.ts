@@ -25,7 +25,7 @@ export const UserAgentRules = Type.Object({
 });
 
 /** The referrer rules of an answer. */
-export const ReferrerRulesAnswer = Type.Object(
+export const ReferrerRulesResponse = Type.Object(
   {
     allowed_domains: Type.Array(Type.String(), { description: DOMAINS }),
     allow_no_referrer: Type.Boolean({ description: NO_REFERRER }),

@@ -120,11 +120,11 @@ const confirm = async (assets: readonly ApiAsset[], flags: Flags): Promise<boole
   if (!process.stdin.isTTY) throw usageError('Nobody can confirm this without a terminal: add --yes.');
   for (const { id, status, meta } of assets) printError(terminalLine(`${id}  ${status}  ${meta?.title ?? ''}`));
   const question = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await question.question(
+  const response = await question.question(
     `Delete ${assets.length === 1 ? 'this asset' : `these ${assets.length} assets`} and the files? [y/N] `,
   );
   question.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return /^y(es)?$/i.test(response.trim());
 };
 
 const remove: Command = {

@@ -122,18 +122,18 @@ const logs: Command = {
 /** Ends when the server does. */
 const follow = async (dataDir: string, start: number, write: (line: string) => void): Promise<void> => {
   for (let after = start; ; ) {
-    let answer: LogLines;
+    let response: LogLines;
     try {
-      answer = await askServer<LogLines>(dataDir, 'logs', { after, wait: true });
+      response = await askServer<LogLines>(dataDir, 'logs', { after, wait: true });
     } catch (error) {
       if (!isKinoraError(error, 'unavailable')) throw error;
       printError('The server stopped.');
       return;
     }
-    const missed = answer.next - after - answer.lines.length;
+    const missed = response.next - after - response.lines.length;
     if (missed > 0) printError(`${missed} lines came too fast and are not shown.`);
-    for (const line of answer.lines) write(line);
-    after = answer.next;
+    for (const line of response.lines) write(line);
+    after = response.next;
   }
 };
 

@@ -6,7 +6,7 @@ import { createServerCalls, type ServerCall } from './server-calls.js';
 const MUX_URL = 'https://api.mux.com';
 const MUX_STREAM_URL = 'https://stream.mux.com';
 /** A page of assets with many tracks, from a source that is busy. */
-const ANSWER_LIMIT_MS = 30_000;
+const RESPONSE_LIMIT_MS = 30_000;
 
 export interface SourceOptions {
   /** The URL of the source's API; that of Mux if absent. */
@@ -51,7 +51,7 @@ export const openImport = async (options: SourceOptions): Promise<OpenImport> =>
     url: sourceUrl,
     // Files are fetched by the server, so what it may reach applies.
     allowPrivate: settings.allowPrivateSources,
-    caller: createServiceCaller({ allowPrivate: settings.allowPrivateSources, limitMs: ANSWER_LIMIT_MS }),
+    caller: createServiceCaller({ allowPrivate: settings.allowPrivateSources, limitMs: RESPONSE_LIMIT_MS }),
     clock: systemClock,
     onWait: (reason, waitMs) => onWait(`${reason}. Waiting for ${(waitMs / 1000).toFixed(1)} s.`),
   });

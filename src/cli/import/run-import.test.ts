@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { KinoraError } from '../../lib/errors.js';
-import type { SourceAnswer, SourceApi } from '../../net/source-api.js';
+import type { SourceApi, SourceResponse } from '../../net/source-api.js';
 import { type ImportOptions, runImport } from './run-import.js';
 
 /** 50 assets or restrictions, the most that a page has. */
 const PAGE = Array.from({ length: 50 }, (_, index) => ({ id: `${index}`, created_at: '1', status: 'errored' }));
 
-it.each<[string, (page: number) => Partial<SourceAnswer<unknown>>]>([
+it.each<[string, (page: number) => Partial<SourceResponse<unknown>>]>([
   ['ignores the number of the page', () => ({})],
   ['repeats a cursor', () => ({ next_cursor: 'again' })],
   ['has a new cursor for the same page', (page) => ({ next_cursor: `${page}` })],

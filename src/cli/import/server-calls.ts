@@ -23,17 +23,17 @@ export interface ServerCallOptions {
 
 /** Asks the server that runs on the data directory. Once it has answered, waits for it while it is restarted. */
 export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions): ServerCall => {
-  let hasAnswered = false;
+  let hasResponded = false;
 
   const callOnce = async (operation: string, params: unknown): Promise<{ result: unknown } | undefined> => {
     const server = await connectControl(dataDir);
     if (!server) return undefined;
     try {
       const result = await server.call(operation, params);
-      hasAnswered = true;
+      hasResponded = true;
       return { result };
     } catch (error) {
-      if (hasAnswered && isKinoraError(error, 'unavailable')) return undefined;
+      if (hasResponded && isKinoraError(error, 'unavailable')) return undefined;
       throw error;
     } finally {
       server.close();
@@ -42,10 +42,10 @@ export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions
 
   return async (operation, params) => {
     for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
-      const answer = await callOnce(operation, params);
-      if (answer) return answer.result as never;
-      const end = hasAnswered ? 'has ended. Start it again, and run the same command to continue.' : 'is not running.';
-      if (!hasAnswered || waitedMs >= AWAY_LIMIT_MS)
+      const response = await callOnce(operation, params);
+      if (response) return response.result as never;
+      const end = hasResponded ? 'has ended. Start it again, and run the same command to continue.' : 'is not running.';
+      if (!hasResponded || waitedMs >= AWAY_LIMIT_MS)
         throw new KinoraError('unavailable', {
           messages: [`The server of ${dataDir} ${end} It must run during an import, because it fetches the files.`],
         });

@@ -65,15 +65,15 @@ export const connectApi = async (config: Config): Promise<ApiCall> => {
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    const answer = text === '' ? ({} as Body<T>) : parse<T>(text, origin);
+    const parsedBody = text === '' ? ({} as Body<T>) : parse<T>(text, origin);
     if (!response.ok) {
       const messages =
         response.status === 401
           ? [`The server at ${origin} rejected this access token; set KINORA_TOKEN to a valid one.`]
-          : (answer.error?.messages ?? [`The server answered with status ${response.status}.`]);
+          : (parsedBody.error?.messages ?? [`The server answered with status ${response.status}.`]);
       throw new KinoraError(response.status === 404 ? 'not_found' : 'invalid_parameters', { messages });
     }
-    return answer;
+    return parsedBody;
   };
 };
 

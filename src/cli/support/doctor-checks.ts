@@ -302,7 +302,7 @@ const earlyPlay: Check = async ({ config: { rangeSources } }) => [
   ),
 ];
 
-const answers: Check = async ({ server }) => {
+const responses: Check = async ({ server }) => {
   if (!server) return [];
   const url = `${server.url}/readyz`;
   try {
@@ -348,5 +348,5 @@ export const checks: readonly Check[] = [
   privateSources,
   earlyPlay,
   speech,
-  answers,
+  responses,
 ];

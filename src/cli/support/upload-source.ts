@@ -97,19 +97,19 @@ const send = async ({ chunks, label, url, progress }: Transfer): Promise<void> =
     show('uploading');
     const { bytes, isLast } = await chunks.chunkAt(storedBytes);
     const endBytes = storedBytes + bytes.length;
-    const answer = await put(url, bytes, {
+    const response = await put(url, bytes, {
       'content-type': 'application/octet-stream',
       'content-range': `bytes ${storedBytes}-${endBytes - 1}/${isLast ? endBytes : (chunks.sizeBytes ?? '*')}`,
     });
-    if (answer?.ok && isLast) {
+    if (response?.ok && isLast) {
       storedBytes = endBytes;
       show('uploading');
       return;
     }
-    const nowBytes = answer && storedBytesOf(answer);
+    const nowBytes = response && storedBytesOf(response);
     if (nowBytes !== undefined && nowBytes > storedBytes) vainTries = 0;
     else {
-      if (answer && nowBytes === undefined && !RETRIED.has(answer.status)) throw await refusal(answer);
+      if (response && nowBytes === undefined && !RETRIED.has(response.status)) throw await refusal(response);
       vainTries += 1;
       show('retrying');
       await delay(backoffMs(vainTries, PAUSE));
@@ -144,7 +144,7 @@ const storedBytesOf = ({ status, headers }: Response): number | undefined => {
   return last === undefined ? 0 : Number(last) + 1;
 };
 
-const refusal = async (answer: Response): Promise<KinoraError> => {
-  const body = (await answer.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined;
-  return unusable(body?.error?.messages?.join(' ') ?? `The server answered the upload with status ${answer.status}.`);
+const refusal = async (response: Response): Promise<KinoraError> => {
+  const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined;
+  return unusable(body?.error?.messages?.join(' ') ?? `The server answered the upload with status ${response.status}.`);
 };

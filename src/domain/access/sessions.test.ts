@@ -11,7 +11,7 @@ const changes: [string, (sessions: Sessions, session: Session) => Promise<void>,
 
 it.each(changes)('does not keep a session that was %s while it was read', async (_, change, expected) => {
   let environment: string | undefined = 'first';
-  let answer: (() => void) | undefined;
+  let response: (() => void) | undefined;
   let isSlow = false;
   const queryable = scriptedDatabase(async (statement) => {
     if (statement.startsWith('delete')) environment = undefined;
@@ -23,7 +23,7 @@ it.each(changes)('does not keep a session that was %s while it was read', async 
     // Read, but the answer is on its way.
     if (isSlow)
       await new Promise<void>((resolve) => {
-        answer = resolve;
+        response = resolve;
       });
     return rows;
   });
@@ -33,10 +33,10 @@ it.each(changes)('does not keep a session that was %s while it was read', async 
   const sessions = open();
   isSlow = true;
   const late = sessions.get('secret');
-  await expect.poll(() => answer).toBeDefined();
+  await expect.poll(() => response).toBeDefined();
   isSlow = false;
   await change(sessions, session);
-  answer!();
+  response!();
   await late;
   const found = await sessions.get('secret').then(
     ({ caller }) => caller.environment.id,

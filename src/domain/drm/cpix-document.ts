@@ -62,7 +62,7 @@ export interface DeliveredKey {
  * about the others must be complete, because a player could not tell what is wrong.
  * @throws Error when the document is invalid, belongs to other content, or a key is missing or unusable
  */
-export const readCpixAnswer = (
+export const readCpixResponse = (
   text: string,
   contentId: string,
   requested: readonly RequestedKey[],

@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { newKeyBytes } from '../../lib/ids.js';
 import { uuidBytes } from '../../media/mp4/pssh.js';
 import type { ServiceCaller } from '../../net/call-service.js';
-import { type DeliveredKey, readCpixAnswer, writeCpixRequest } from './cpix-document.js';
+import { type DeliveredKey, readCpixResponse, writeCpixRequest } from './cpix-document.js';
 import { type KeySource, keyTracks } from './key-source.js';
 import type { DrmSettings } from './settings.js';
 
@@ -29,7 +29,7 @@ export const cpixKeys = (
 ): KeySource => ({
   async getKeys(assetId) {
     const requested = keyTracks.map((track) => ({ track, kid: keyIdOf(configurationId, assetId, track) }));
-    const answer = await services.call({
+    const response = await services.call({
       method: 'POST',
       url: cpix!.url,
       headers: {
@@ -41,10 +41,10 @@ export const cpixKeys = (
       body: writeCpixRequest(assetId, requested),
       allowPrivate,
     });
-    if (answer.status !== 200) throw refused(`status ${answer.status}`);
+    if (response.status !== 200) throw refused(`status ${response.status}`);
     let delivered: Map<string, DeliveredKey>;
     try {
-      delivered = readCpixAnswer(Buffer.from(answer.body).toString('utf8'), assetId, requested);
+      delivered = readCpixResponse(Buffer.from(response.body).toString('utf8'), assetId, requested);
     } catch (error) {
       // Only the message, because the error itself could repeat parts of the answer.
       throw refused(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');

@@ -84,14 +84,14 @@ const ask = async (
 ): Promise<Uint8Array> => {
   try {
     const headers = { ...request.headers, ...service.headers };
-    const answer = await services.call({
+    const response = await services.call({
       ...request,
       url: service.url,
       headers,
       allowPrivate: of.settings.allowPrivate,
     });
-    if (answer.status === 200 && answer.body.length > 0) return answer.body;
-    const reason = answer.status === 200 ? 'empty answer' : `status ${answer.status}`;
+    if (response.status === 200 && response.body.length > 0) return response.body;
+    const reason = response.status === 200 ? 'empty answer' : `status ${response.status}`;
     throw new KinoraError('upstream_refused', { details: { system: of.system, reason } });
   } catch (error) {
     throw withConfiguration(error, of.configurationId);

@@ -14,7 +14,7 @@ export interface Lookup {
 
 export type FoundPlaybackId = OwnedPlaybackId & { readonly assetId: string };
 
-export interface LookupAnswer {
+export interface LookupResponse {
   readonly playbackIds: readonly FoundPlaybackId[];
   readonly signingKeys: Awaited<ReturnType<typeof findVerificationKeys>>;
   readonly playbackRestrictions: Awaited<ReturnType<typeof findPlaybackRestrictionRules>>;

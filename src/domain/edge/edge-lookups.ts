@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { createTtlCache, type TtlCache } from '../../lib/ttl-cache.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import type { AccessRows } from '../playback/check-access.js';
-import { type FoundPlaybackId, LOOKUP_PATH, type Lookup, type LookupAnswer } from './edge-calls.js';
+import { type FoundPlaybackId, LOOKUP_PATH, type Lookup, type LookupResponse } from './edge-calls.js';
 import { EDGE_HEADER } from './edge-token.js';
 
 /** What an edge knows from its origin. */
@@ -21,7 +21,7 @@ interface EdgeOrigin {
 
 /** Calls an internal route of the origin. @throws KinoraError `config_invalid`, `unavailable` */
 export const callOrigin = async ({ origin, token }: EdgeOrigin, path: string, body: unknown): Promise<Buffer> => {
-  const answer = await origin.fetch({
+  const response = await origin.fetch({
     method: 'POST',
     path,
     headers: { [EDGE_HEADER]: token, 'content-type': 'application/json' },
@@ -29,21 +29,22 @@ export const callOrigin = async ({ origin, token }: EdgeOrigin, path: string, bo
   });
   const chunks: Buffer[] = [];
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) chunks.push(chunk);
+    for await (const chunk of response.body as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch (cause) {
     throw new KinoraError('unavailable', { cause, details: { stage: path } });
   }
-  if (answer.status === 404) {
+  if (response.status === 404) {
     const message = 'The origin does not accept this edge: set KINORA_EDGE_SECRET to the same value on both.';
     throw new KinoraError('config_invalid', { messages: [message] });
   }
-  if (answer.status >= 300) throw new KinoraError('unavailable', { details: { stage: path, status: answer.status } });
+  if (response.status >= 300)
+    throw new KinoraError('unavailable', { details: { stage: path, status: response.status } });
   return Buffer.concat(chunks);
 };
 
 export const createEdgeLookups = (edge: EdgeOrigin, clock: Clock): EdgeLookups => {
-  const lookup = async (asked: Lookup): Promise<LookupAnswer> =>
-    JSON.parse((await callOrigin(edge, LOOKUP_PATH, asked)).toString()) as LookupAnswer;
+  const lookup = async (asked: Lookup): Promise<LookupResponse> =>
+    JSON.parse((await callOrigin(edge, LOOKUP_PATH, asked)).toString()) as LookupResponse;
   return {
     playbackIds: createTtlCache<FoundPlaybackId>({
       load: async (ids) =>

@@ -13,8 +13,8 @@ export const attemptDelivery = async (
   const createdAt = clock.now();
   const startedMs = clock.monotonicMs();
   const signature = signWebhook(secret, Math.floor(createdAt.getTime() / 1000), body);
-  const answer = await sender.send(address, { body, signature }, signal);
-  const succeeded = answer.status !== undefined && answer.status >= 200 && answer.status < 300;
+  const response = await sender.send(address, { body, signature }, signal);
+  const succeeded = response.status !== undefined && response.status >= 200 && response.status < 300;
   const pauseMs = succeeded ? undefined : retryPauseMs(attempts + 1);
   return {
     deliveryId: id,
@@ -23,6 +23,6 @@ export const attemptDelivery = async (
     durationMs: Math.round(clock.monotonicMs() - startedMs),
     succeeded,
     ...(pauseMs !== undefined && { retryAt: new Date(clock.now().getTime() + pauseMs) }),
-    ...answer,
+    ...response,
   };
 };

@@ -28,7 +28,7 @@ const consoleCalls =
     app.addHook('onRequest', async (_, reply) => {
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     });
-    answerErrors(app);
+    responseErrors(app);
     const streams = await streamRoutes(app, deps);
     sessionRoutes(app, deps, authenticate, streams);
     accessRoutes(app, deps);
@@ -42,7 +42,7 @@ const consoleCalls =
   };
 
 /** Every failure has the API's error body, and its request ID is in a header as everywhere. */
-const answerErrors = (app: FastifyInstance): void => {
+const responseErrors = (app: FastifyInstance): void => {
   app.setErrorHandler((error, request, reply) => {
     const shown = toKinoraError(error);
     logFailure(request.log, error, shown.status);

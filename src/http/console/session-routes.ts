@@ -24,7 +24,7 @@ export const sessionRoutes = (
   const takeAttempt = createTokenBuckets(ATTEMPTS, clock);
   const version = kinoraVersion();
 
-  const answer = ({ caller, csrfToken, expiresAt, canAdminister }: Session): object => ({
+  const response = ({ caller, csrfToken, expiresAt, canAdminister }: Session): object => ({
     environment: { id: caller.environment.id, name: caller.environment.name, type: caller.environment.type },
     permissions: caller.permissions,
     csrf_token: csrfToken,
@@ -67,10 +67,10 @@ export const sessionRoutes = (
     const session = await sessions.get(secret);
     logger.info({ remote_address: request.ip, token_id: session.caller.tokenId }, 'console sign-in');
     setSessionCookie(request, reply, sessions.cookie, secret);
-    return reply.code(201).send(answer(session));
+    return reply.code(201).send(response(session));
   });
 
-  app.get('/session', async (request) => answer(await findSession(request, sessions)));
+  app.get('/session', async (request) => response(await findSession(request, sessions)));
 
   app.patch('/session', async (request) => {
     const session = await findSession(request, sessions);
@@ -78,7 +78,7 @@ export const sessionRoutes = (
     if (environmentId === undefined) throw invalidParameters('environment_id is required.');
     await sessions.switchEnvironment(session, environmentId);
     streams.closeSession(session.key);
-    return answer(await findSession(request, sessions));
+    return response(await findSession(request, sessions));
   });
 
   app.delete('/session', async (request, reply) => {

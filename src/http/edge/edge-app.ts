@@ -6,7 +6,7 @@ import type { Metrics } from '../../telemetry/metrics.js';
 import { type Checks, healthRoutes, type Tolerances } from '../ops/health.js';
 import { isApiPath, routedPath } from '../plugins/api-paths.js';
 import { createHttpApp } from '../plugins/create-http-app.js';
-import { errorAnswer, toKinoraError } from '../plugins/errors.js';
+import { errorResponse, toKinoraError } from '../plugins/errors.js';
 import { logFailure } from '../plugins/log-failure.js';
 import { refuseHost } from '../plugins/malformed-requests.js';
 import { measureRequests } from '../plugins/measure-requests.js';
@@ -46,7 +46,7 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
       logFailure(request.log, error, playbackError(shown).status);
       return sendPlaybackError(reply, shown);
     }
-    const { status, headers, body } = errorAnswer(shown);
+    const { status, headers, body } = errorResponse(shown);
     logFailure(request.log, error, status);
     return reply
       .code(status)

@@ -58,23 +58,23 @@ export const edgeSegments = (
 
   const fetchSegment = async (request: FastifyRequest, { signal }: Production): Promise<Uint8Array> => {
     const { range: _, 'if-range': _if, 'if-none-match': _none, ...headers } = forwardedHeaders(request);
-    const answer = await origin.fetch({
+    const response = await origin.fetch({
       ...{ method: 'GET', path: request.url, signal },
       headers: { ...headers, [EDGE_HEADER]: token },
     });
-    const { 'cache-control': control, 'content-length': length } = answer.headers;
-    if (answer.status >= 500) {
-      answer.body.destroy();
-      throw new KinoraError('unavailable', { details: { stage: 'origin', status: answer.status } });
+    const { 'cache-control': control, 'content-length': length } = response.headers;
+    if (response.status >= 500) {
+      response.body.destroy();
+      throw new KinoraError('unavailable', { details: { stage: 'origin', status: response.status } });
     }
-    if (answer.status !== 200 || (control !== SIGNED_CONTROL && control !== PUBLIC_CONTROL)) {
-      answer.body.destroy();
+    if (response.status !== 200 || (control !== SIGNED_CONTROL && control !== PUBLIC_CONTROL)) {
+      response.body.destroy();
       throw NOT_KEPT;
     }
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
     try {
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      for await (const chunk of response.body as AsyncIterable<Buffer>) {
         sizeBytes += chunk.length;
         if (sizeBytes > MAX_SEGMENT_BYTES) throw new Error('the segment is too large');
         chunks.push(chunk);

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { HELD_MS } from '../../lib/ttl-cache.js';
-import type { Origin, OriginAnswer } from '../../net/fetch-origin.js';
+import type { Origin, OriginResponse } from '../../net/fetch-origin.js';
 import { forwardedHeaders, passThrough, returnedHeaders } from '../pass-through.js';
 import { sendPrepared } from '../stream/send-text.js';
 
@@ -42,25 +42,25 @@ export const createForward = (origin: Origin, clock: Clock) => {
 
   const isTooOld = ({ storedAtMs }: Kept): boolean => clock.monotonicMs() - storedAtMs >= HELD_MS;
 
-  const keep = async (answer: OriginAnswer): Promise<Kept | undefined> => {
+  const keep = async (response: OriginResponse): Promise<Kept | undefined> => {
     const {
       'cache-control': cacheControl,
       vary,
       etag,
       'content-type': type,
       'content-length': length,
-    } = answer.headers;
+    } = response.headers;
     const seconds = freshSeconds(cacheControl);
     const isKeepable =
-      answer.status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_KEPT_BYTES;
+      response.status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_KEPT_BYTES;
     if (!isKeepable || typeof etag !== 'string' || typeof type !== 'string') return undefined;
     const chunks: Buffer[] = [];
     try {
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) chunks.push(chunk);
+      for await (const chunk of response.body as AsyncIterable<Buffer>) chunks.push(chunk);
     } catch (cause) {
       throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
     }
-    const { 'content-length': _, ...headers } = returnedHeaders(answer);
+    const { 'content-length': _, ...headers } = returnedHeaders(response);
     const storedAtMs = clock.monotonicMs();
     return { headers, type, etag, body: Buffer.concat(chunks), storedAtMs, freshMs: seconds * 1000 };
   };
@@ -81,13 +81,13 @@ export const createForward = (origin: Origin, clock: Clock) => {
 
     const headers = forwardedHeaders(request);
     for (const name of CONDITIONS) delete headers[name];
-    let answer: OriginAnswer | undefined;
+    let response: OriginResponse | undefined;
     const fetching = (async () => {
-      answer = await origin.fetch({ method: 'GET', path: request.url, headers });
-      if (answer.status >= 500 && known) return undefined;
-      const made = await keep(answer);
+      response = await origin.fetch({ method: 'GET', path: request.url, headers });
+      if (response.status >= 500 && known) return undefined;
+      const made = await keep(response);
       if (made) kept.set(key, made);
-      else if (answer.status < 500) kept.delete(key);
+      else if (response.status < 500) kept.delete(key);
       return made;
     })();
     // Others that wait find nothing, and ask themselves.
@@ -104,10 +104,10 @@ export const createForward = (origin: Origin, clock: Clock) => {
     } finally {
       inFlight.delete(key);
     }
-    if (known && answer!.status >= 500 && !isTooOld(known)) {
-      answer!.body.destroy();
+    if (known && response!.status >= 500 && !isTooOld(known)) {
+      response!.body.destroy();
       return send(request, reply, known);
     }
-    return passThrough(origin, request, reply, answer);
+    return passThrough(origin, request, reply, response);
   };
 };

@@ -4,7 +4,7 @@ import {
   type EdgeDelivery,
   LOOKUP_PATH,
   type Lookup,
-  type LookupAnswer,
+  type LookupResponse,
   MAX_EDGE_DELIVERIES,
   MAX_LOOKUP_IDS,
 } from '../../domain/edge/edge-calls.js';
@@ -49,7 +49,7 @@ export const edgeOriginRoutes = ({ isEdge, playables, rows, deliveries }: EdgeOr
       if (!isEdge(request.headers[EDGE_HEADER])) throw new KinoraError('not_found');
     });
 
-    app.post(LOOKUP_PATH, async (request): Promise<LookupAnswer> => {
+    app.post(LOOKUP_PATH, async (request): Promise<LookupResponse> => {
       const asked = (request.body ?? {}) as Lookup;
       const playbackIds = await Promise.all(idsIn(asked.playbackIds).map((id) => playables.find(id)));
       const [keyIds, restrictionIds] = [idsIn(asked.signingKeys), idsIn(asked.playbackRestrictions)];

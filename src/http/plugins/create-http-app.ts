@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { newUuid } from '../../lib/ids.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { frameworkLogger } from './framework-logger.js';
-import { answerMalformed, refuseHost } from './malformed-requests.js';
+import { refuseHost, responseMalformed } from './malformed-requests.js';
 import { parseQuery } from './parse-query.js';
 import { setCommonHeaders } from './request-log.js';
 import { takeTurns } from './take-turns.js';
@@ -41,5 +41,5 @@ export const createHttpApp = (
       setCommonHeaders(request, reply);
       return refuseHost(request, reply) ?? sendNotFound(request, reply);
     },
-    clientErrorHandler: answerMalformed,
+    clientErrorHandler: responseMalformed,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KinoraError } from '../../lib/errors.js';
-import { errorAnswer } from './errors.js';
+import { errorResponse } from './errors.js';
 
 describe('errorAnswer', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('errorAnswer', () => {
     [undefined, 'Connection terminated unexpectedly'],
     [undefined, 'timeout exceeded when trying to connect'],
   ])('calls a database that cannot be reached unavailable: %s %s', (code, message) => {
-    expect(errorAnswer(Object.assign(new Error(message), { code }))).toEqual({
+    expect(errorResponse(Object.assign(new Error(message), { code }))).toEqual({
       status: 503,
       headers: { 'Retry-After': expect.stringMatching(/^\d+$/) },
       body: { error: { type: 'unavailable', messages: ['Service temporarily unavailable'] } },
@@ -21,7 +21,7 @@ describe('errorAnswer', () => {
   it.each([new Error('secret detail'), Object.assign(new Error('unique'), { code: '23505' }), 'text', undefined])(
     'tells nothing about a defect: %s',
     (error) => {
-      expect(errorAnswer(error)).toEqual({
+      expect(errorResponse(error)).toEqual({
         status: 500,
         headers: {},
         body: { error: { type: 'internal_error', messages: ['Internal server error'] } },
@@ -31,7 +31,7 @@ describe('errorAnswer', () => {
 
   it('shows every message of a refusal', () => {
     const error = new KinoraError('invalid_parameters', { messages: ['a is required', 'b is required'] });
-    expect(errorAnswer(error)).toMatchObject({
+    expect(errorResponse(error)).toMatchObject({
       status: 400,
       body: { error: { messages: ['a is required', 'b is required'] } },
     });

@@ -1,7 +1,7 @@
 import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isUnavailable } from '../../lib/unavailable.js';
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body:
@@ -27,7 +27,7 @@ export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, str
  * The API's response to any failure. Failures that are not meant for callers become an internal error without a
  * cause.
  */
-export const errorAnswer = (error: unknown): ErrorAnswer => {
+export const errorResponse = (error: unknown): ErrorResponse => {
   const shown = toKinoraError(error);
   return {
     status: shown.status,
@@ -44,9 +44,9 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
 const COMMON: readonly ErrorCode[] = ['unauthorized', 'too_many_requests'];
 
 /** The same for the Robots API, whose errors have one message. */
-export const robotsErrorAnswer = (error: unknown): ErrorAnswer => {
+export const robotsErrorResponse = (error: unknown): ErrorResponse => {
   const shown = toKinoraError(error);
-  if (COMMON.includes(shown.code)) return errorAnswer(shown);
+  if (COMMON.includes(shown.code)) return errorResponse(shown);
   const message = shown.code === 'forbidden' ? 'Forbidden' : shown.message;
   return { status: shown.status, headers: errorHeaders(shown), body: { error: { type: shown.type, message } } };
 };

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { KinoraError } from '../../lib/errors.js';
-import { errorAnswer } from './errors.js';
+import { errorResponse } from './errors.js';
 
 const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
 
@@ -12,7 +12,7 @@ const invalid = (message: string) => new KinoraError('invalid_parameters', { mes
 export const refuseHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
   const hosts = countHosts(request.raw.rawHeaders);
   if (hosts === 1 || (hosts === 0 && request.raw.httpVersion !== '1.1')) return undefined;
-  const { status, body } = errorAnswer(invalid(`The request has ${hosts ? 'more than one' : 'no'} Host header`));
+  const { status, body } = errorResponse(invalid(`The request has ${hosts ? 'more than one' : 'no'} Host header`));
   return reply.code(status).headers({ 'Cache-Control': 'no-store', Connection: 'close' }).send(body);
 };
 
@@ -34,11 +34,11 @@ const PARSER_ERRORS: Readonly<Record<string, () => KinoraError>> = {
 };
 
 /** Answers what Node.js can't parse as a request, in the API's format, and closes the connection. */
-export const answerMalformed = (error: ConnectionError, socket: Socket): void => {
+export const responseMalformed = (error: ConnectionError, socket: Socket): void => {
   // A refusal in the middle of another response would be read as a part of it.
-  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FastifyReply['raw'] | null };
-  if (error.code !== 'ECONNRESET' && socket.writable && !answering?.headersSent) {
-    const { status, body } = errorAnswer(PARSER_ERRORS[error.code]?.() ?? invalid('The request is not valid HTTP'));
+  const { _httpMessage: responding } = socket as Socket & { readonly _httpMessage?: FastifyReply['raw'] | null };
+  if (error.code !== 'ECONNRESET' && socket.writable && !responding?.headersSent) {
+    const { status, body } = errorResponse(PARSER_ERRORS[error.code]?.() ?? invalid('The request is not valid HTTP'));
     const text = JSON.stringify(body);
     socket.write(
       // The reason phrase may be empty (RFC 9112, 4).

@@ -62,7 +62,7 @@ export const limitStall = (response: FastifyReply['raw']): void => {
  * Requests the body from a client that waits for this (`Expect: 100-continue`, RFC 9110, 10.1.1). Below
  * `filePrefixes`, the route does so once it accepts the file.
  */
-export const answerExpectations = ({ server }: FastifyInstance, filePrefixes: readonly string[]): void => {
+export const responseExpectations = ({ server }: FastifyInstance, filePrefixes: readonly string[]): void => {
   server.on('checkContinue', (request, response) => {
     if (!filePrefixes.some((prefix) => request.url?.startsWith(prefix))) response.writeContinue();
     server.emit('request', request, response);

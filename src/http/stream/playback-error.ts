@@ -41,12 +41,12 @@ export const playbackError = (error: unknown): PlaybackError => {
 };
 
 export const sendPlaybackError = (reply: FastifyReply, error: unknown): FastifyReply => {
-  const answer = playbackError(error);
+  const response = playbackError(error);
   // The headers of the file that could not be sent would keep the failure in caches.
   const wasPrivate = String(reply.getHeader('Cache-Control')).startsWith('private');
   return reply
-    .code(answer.status)
-    .headers({ ...answer.headers, 'Access-Control-Allow-Origin': '*' })
+    .code(response.status)
+    .headers({ ...response.headers, 'Access-Control-Allow-Origin': '*' })
     .header('Cache-Control', wasPrivate ? 'private, no-cache' : 'no-cache')
-    .send(answer.body);
+    .send(response.body);
 };

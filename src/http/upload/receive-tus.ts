@@ -33,18 +33,18 @@ export const receiveTus = async (
 ): Promise<FastifyReply> => {
   const writer = await openUnlessLocked(writers, upload.uploadId);
   if (!writer) return refuse(reply, 423, 'Another request is sending data.');
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await receiveBody(request, reply, (body) => ask(writer, upload, request, body));
+    response = await receiveBody(request, reply, (body) => ask(writer, upload, request, body));
   } finally {
     // Before the response, because that promises that the bytes are stored.
     await writer.close();
   }
-  answer.headers.forEach((value, name) => {
+  response.headers.forEach((value, name) => {
     // Which origins may read the response depends on the upload.
     if (!/^(?:access-control|content)-/.test(name)) reply.header(name, value);
   });
-  return answer.ok ? reply.code(answer.status).send() : refuse(reply, answer.status, await answer.text());
+  return response.ok ? reply.code(response.status).send() : refuse(reply, response.status, await response.text());
 };
 
 /** Error codes for refusals of the protocol, if not `invalid_parameters`. */
@@ -83,9 +83,9 @@ const ask = async (
       return undefined;
     },
   });
-  const answer = await server.handleWeb(webRequest(request, url, body));
+  const response = await server.handleWeb(webRequest(request, url, body));
   if (failure) throw failure;
-  return answer;
+  return response;
 };
 
 /** Keeps the protocol's headers and drops those of proxies; the content type is always the same. */

@@ -6,7 +6,7 @@ import type { UploadUrls } from '../../domain/uploads/upload-url.js';
 import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { errorAnswer } from '../plugins/errors.js';
+import { errorResponse } from '../plugins/errors.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { receiveTus, TUS_OPTIONS, TUS_VERSION } from './receive-tus.js';
 import { receiveUpload } from './receive-upload.js';
@@ -43,7 +43,7 @@ interface Protocol {
   readonly always: Readonly<Record<string, string>>;
   /** … and in a response to `OPTIONS`. */
   readonly options: Readonly<Record<string, string>>;
-  answer(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+  response(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
 /** The URL to which the file of a direct upload is sent: whole or in chunks by PUT, or with the tus protocol. */
@@ -55,7 +55,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     exposedHeaders: 'Range',
     always: {},
     options: {},
-    answer: async (upload, request, reply) => {
+    response: async (upload, request, reply) => {
       const { isComplete, receivedBytes } = await receiveUpload(writers, upload.id, request, reply);
       if (receivedBytes > 0 && !isComplete) reply.header('range', `bytes=0-${receivedBytes - 1}`);
       return reply.code(isComplete ? 200 : 308).send();
@@ -67,7 +67,7 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     exposedHeaders: 'Location, Upload-Offset, Upload-Length, Upload-Defer-Length, Tus-Resumable',
     always: TUS_VERSION,
     options: TUS_OPTIONS,
-    answer: async (upload, request, reply) => {
+    response: async (upload, request, reply) => {
       const url = urls.urlOf(upload).replace(UPLOAD_PREFIX, TUS_PREFIX);
       return receiveTus(writers, { uploadId: upload.id, url }, request, reply);
     },
@@ -91,11 +91,11 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       reply.headers({ 'cache-control': 'no-store', ...always, ...corsHeaders('*', undefined, exposedHeaders) });
     });
     scope.setErrorHandler((error, request, reply) => {
-      const answer = errorAnswer(error);
+      const response = errorResponse(error);
       // Concurrent requests are the sender's fault, and a broken connection is nobody's.
-      const isOurs = answer.status >= 500 && !isKinoraError(error, 'upload_busy') && !request.raw.destroyed;
+      const isOurs = response.status >= 500 && !isKinoraError(error, 'upload_busy') && !request.raw.destroyed;
       if (isOurs) request.log.error({ error }, 'request failed');
-      return reply.code(answer.status).headers(answer.headers).send(answer.body);
+      return reply.code(response.status).headers(response.headers).send(response.body);
     });
     // Reads and discards the unread rest of the body, for a limited time.
     scope.addHook('onResponse', async (request) => {
@@ -136,7 +136,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       config: { receivesFiles: true },
       handler: async (request, reply) => {
         const upload = await admit(request, reply);
-        return upload ? protocol.answer(upload, request, reply) : reply;
+        return upload ? protocol.response(upload, request, reply) : reply;
       },
     });
   };

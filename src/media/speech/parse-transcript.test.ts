@@ -6,7 +6,7 @@ const WORDS = [
   { startMs: 500, endMs: 900, text: 'Bonjour' },
   { startMs: 1000, endMs: 1600, text: 'Kinora.' },
 ];
-const parse = (answer: object) => parseTranscript(JSON.stringify(answer), 3000);
+const parse = (response: object) => parseTranscript(JSON.stringify(response), 3000);
 
 describe('what a recognizer wrote', () => {
   test('as JSON with words at top level, as OpenAI answers', () => {
@@ -14,8 +14,8 @@ describe('what a recognizer wrote', () => {
       { word: 'Bonjour', start: 0.5, end: 0.9 },
       { word: 'Kinora.', start: 1, end: 1.6 },
     ];
-    const answer = { task: 'transcribe', language: 'french', text: 'Bonjour Kinora.', words, segments: [] };
-    expect(parse(answer)).toEqual({ language: 'fr', words: WORDS });
+    const response = { task: 'transcribe', language: 'french', text: 'Bonjour Kinora.', words, segments: [] };
+    expect(parse(response)).toEqual({ language: 'fr', words: WORDS });
   });
 
   test('as JSON with words inside segments, as the server of whisper.cpp answers', () => {
@@ -23,14 +23,14 @@ describe('what a recognizer wrote', () => {
       { word: ' Bonjour', start: 0.5, end: 0.9, t_dtw: -1, probability: 0.9 },
       { word: ' Kinora.', start: 1, end: 1.6, t_dtw: -1, probability: 0.8 },
     ];
-    const answer = {
+    const response = {
       language: 'french',
       detected_language: 'french',
       detected_language_probability: 0.93,
       text: ' Bonjour Kinora.\n',
       segments: [{ id: 0, text: ' Bonjour Kinora.', start: 0, end: 1.6, words }],
     };
-    expect(parse(answer)).toEqual({ language: 'fr', confidence: 0.93, words: WORDS });
+    expect(parse(response)).toEqual({ language: 'fr', confidence: 0.93, words: WORDS });
   });
 
   test('as JSON with segments only, or with nothing but text: words share the time by their length', () => {

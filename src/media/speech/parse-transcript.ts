@@ -40,42 +40,44 @@ const listOf = (value: unknown): readonly Fields[] | undefined =>
   Array.isArray(value) ? value.filter(isFields) : undefined;
 
 const parseJson = (text: string, durationMs: number): Transcript | undefined => {
-  let answer: unknown;
+  let response: unknown;
   try {
-    answer = JSON.parse(text);
+    response = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (!isFields(answer)) return undefined;
-  const timed = timedOf(answer, durationMs);
+  if (!isFields(response)) return undefined;
+  const timed = timedOf(response, durationMs);
   if (!timed) return undefined;
-  const result = isFields(answer.result) ? answer.result : {};
-  const named = [answer.language, answer.detected_language, result.language].find((name) => typeof name === 'string');
+  const result = isFields(response.result) ? response.result : {};
+  const named = [response.language, response.detected_language, result.language].find(
+    (name) => typeof name === 'string',
+  );
   const language = typeof named === 'string' ? languageCodeOf(named) : undefined;
-  const confidence = [answer.language_probability, answer.detected_language_probability].find(
+  const confidence = [response.language_probability, response.detected_language_probability].find(
     (value): value is number => typeof value === 'number' && value >= 0 && value <= 1,
   );
   return { ...(language && { language, ...(confidence !== undefined && { confidence }) }), words: toWords(timed) };
 };
 
 /** Uses the finest times available: words, segments, or the whole text. */
-const timedOf = (answer: Fields, durationMs: number): Timed[] | undefined => {
-  const words = listOf(answer.words);
+const timedOf = (response: Fields, durationMs: number): Timed[] | undefined => {
+  const words = listOf(response.words);
   if (words?.length) return words.flatMap(timedFields);
-  const segments = listOf(answer.segments);
+  const segments = listOf(response.segments);
   if (segments?.length) {
     return segments.flatMap((segment) => {
       const inside = listOf(segment.words)?.flatMap(timedFields) ?? [];
       return inside.length > 0 ? inside : timedFields(segment);
     });
   }
-  const sentences = listOf(answer.transcription);
+  const sentences = listOf(response.transcription);
   if (sentences) {
     return sentences.flatMap(({ text, offsets }) =>
       typeof text === 'string' && isFields(offsets) ? timed(offsets.from, offsets.to, text, 1) : [],
     );
   }
-  if (typeof answer.text === 'string') return [{ startMs: 0, endMs: durationMs, text: answer.text }];
+  if (typeof response.text === 'string') return [{ startMs: 0, endMs: durationMs, text: response.text }];
   return words || segments ? [] : undefined;
 };
 

@@ -35,9 +35,9 @@ afterAll(async () => {
 const time = () => page.getByRole('region', { name: 'Frame' }).getByRole('status').first();
 const player = () => page.frameLocator('iframe.stage').locator('video');
 const frameAt = async (url: string): Promise<number | undefined> => {
-  const answer = await fetch(new URL(url, server.url));
-  expect(answer.status).toBe(200);
-  return counterOf(readRgbFrames([Buffer.from(await answer.arrayBuffer())])[0]!);
+  const response = await fetch(new URL(url, server.url));
+  expect(response.status).toBe(200);
+  return counterOf(readRgbFrames([Buffer.from(await response.arrayBuffer())])[0]!);
 };
 
 it('a frame that was found by scrubbing becomes the poster of the asset, the list and the player page', async () => {

@@ -111,13 +111,13 @@ it('loads less than 150 kB, from this server only, under its strict policy', asy
   page.on('response', (response) => {
     if (!/thumbnail|\/api\//.test(response.url())) bodies.push(response.body().catch(() => Buffer.alloc(0)));
   });
-  const answer = await page.reload({ waitUntil: 'load' });
+  const reloaded = await page.reload({ waitUntil: 'load' });
   await page.getByRole('table', { name: 'Assets' }).waitFor();
   const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
   expect(bytes).toBeGreaterThan(50_000);
   expect(bytes).toBeLessThan(150_000);
   expect(requested.filter((url) => !url.startsWith(`${server.url}/`))).toEqual([]);
-  const policy = answer!.headers()['content-security-policy'];
+  const policy = reloaded!.headers()['content-security-policy'];
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');
 });

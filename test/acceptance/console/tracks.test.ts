@@ -204,16 +204,16 @@ it('the editor closes without a question while it saves, and a failure keeps the
   const editor = page.getByRole('region', { name: 'Cues of English' });
   const link = page.getByRole('link', { name: 'Edit cues of English' });
   const [before] = await texts();
-  const answers: ((fail: boolean) => void)[] = [];
+  const responses: ((fail: boolean) => void)[] = [];
   const path = `${server.url}/console/api/assets/${asset.id}/tracks/*/cues`;
   await page.route(path, async (route) => {
     if (route.request().method() !== 'PUT') return route.continue();
-    const fail = await new Promise<boolean>((resolve) => answers.push(resolve));
+    const fail = await new Promise<boolean>((resolve) => responses.push(resolve));
     await (fail ? route.abort() : route.continue());
   });
   const saveAndClose = async (): Promise<void> => {
     await editor.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     await editor.getByRole('button', { name: 'Close the editor' }).click();
     await editor.waitFor({ state: 'detached' });
   };
@@ -221,7 +221,7 @@ it('the editor closes without a question while it saves, and a failure keeps the
   await editor.getByRole('button', { name: '0:05.000 – 0:06.000' }).click();
   await editor.getByLabel('Text').fill('Last');
   await saveAndClose();
-  answers.pop()!(true);
+  responses.pop()!(true);
   const notices = page.getByRole('region', { name: 'Notifications' });
   await notices.getByText("The server didn't answer").waitFor();
   expect((await texts())[0]!.id).toBe(before!.id);
@@ -232,11 +232,11 @@ it('the editor closes without a question while it saves, and a failure keeps the
   await link.click();
   await editor.getByLabel('Text').first().fill('First again');
   await page.keyboard.press('Control+s');
-  answers.pop()!(false);
+  responses.pop()!(false);
   await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(before!.id);
   const [between] = await texts();
   expect(editedTrack()).toBe(between!.id);
-  expect(answers).toEqual([]);
+  expect(responses).toEqual([]);
   expect(await editor.getByLabel('Text').first().inputValue()).toBe('First again');
   await page.unroute(path);
   await editor.getByRole('button', { name: 'Save' }).click();

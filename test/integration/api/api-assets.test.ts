@@ -191,7 +191,7 @@ describe('deletion', () => {
 
   it('asked for twice at once succeeds once', async () => {
     const { id } = await create();
-    const answers = await Promise.all([1, 2, 3].map(() => api.call('DELETE', `/video/v1/assets/${id}`)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
+    const responses = await Promise.all([1, 2, 3].map(() => api.call('DELETE', `/video/v1/assets/${id}`)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
   });
 });

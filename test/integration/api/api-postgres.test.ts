@@ -95,8 +95,11 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
     expect((await fetch(`${api.origin}/readyz`)).status).toBe(200);
     await postgres?.stop();
     postgres = undefined;
-    const answers = [await api.call('GET', '/video/v1/assets'), await api.callAs(unknown, 'GET', '/system/v1/whoami')];
-    for (const response of answers) {
+    const responses = [
+      await api.call('GET', '/video/v1/assets'),
+      await api.callAs(unknown, 'GET', '/system/v1/whoami'),
+    ];
+    for (const response of responses) {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
       await expectError(response, 503, 'unavailable', ['Service temporarily unavailable']);
     }

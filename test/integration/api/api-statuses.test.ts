@@ -296,8 +296,8 @@ describe('bodies', () => {
         if (kind === 'chunked') await send('0\r\n\r\n');
         // On the same connection, which goes on.
         await send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-        const answer = (await socket.toArray()).join('');
-        expect(answer).toMatch(/^HTTP\/1\.1 413 .*Request body is too large.*HTTP\/1\.1 200 /s);
+        const response = (await socket.toArray()).join('');
+        expect(response).toMatch(/^HTTP\/1\.1 413 .*Request body is too large.*HTTP\/1\.1 200 /s);
       }
     },
   );
@@ -409,11 +409,11 @@ describe('answers', () => {
 
 describe('health', () => {
   it('the bare address says what answers there', async () => {
-    const answer = await fetch(api.origin);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    const page = await answer.text();
+    const response = await fetch(api.origin);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await response.text();
     expect(page).toContain('Kinora is running');
     // The console has files only after its own build.
     for (const [, path] of page.matchAll(/href="((?!\/console")[^"]+)"/g))
@@ -424,18 +424,18 @@ describe('health', () => {
     ['/favicon.ico', 200, 'image/svg+xml', /^<svg .*<\/svg>\n$/],
     ['/robots.txt', 200, 'text/plain; charset=utf-8', /^User-agent: \*\nDisallow: \/video\/\n/],
   ])('%s is no video page', async (path, status, type, body) => {
-    const answer = await fetch(`${api.origin}${path}`, { headers: { accept: 'text/html' } });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
-    expect(await answer.text()).toMatch(body);
+    const response = await fetch(`${api.origin}${path}`, { headers: { accept: 'text/html' } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([status, type]);
+    expect(await response.text()).toMatch(body);
   });
 
   it.each(['/', '/healthz', '/healthz/', '/readyz', '/docs', '/openapi.json', '/robots.txt', '/%68ealthz'])(
     '%s can only be read',
     async (path) => {
       for (const method of ['POST', 'DELETE', 'PROPFIND']) {
-        const answer = await fetch(`${api.origin}${path}`, { method });
-        await expectError(answer, 405, 'method_not_allowed', ['Method not allowed']);
-        expect(answer.headers.get('allow')).toBe('GET, HEAD');
+        const response = await fetch(`${api.origin}${path}`, { method });
+        await expectError(response, 405, 'method_not_allowed', ['Method not allowed']);
+        expect(response.headers.get('allow')).toBe('GET, HEAD');
       }
       expect((await fetch(`${api.origin}${path}`, { method: 'HEAD' })).status).toBe(200);
     },

@@ -63,9 +63,9 @@ test('whole segments of frames count, once each, and nothing else does', async (
   const first = await fetch(segments[0]!);
   await first.arrayBuffer();
   const ask = async (headers: Record<string, string>, method = 'GET') => {
-    const answer = await fetch(segments[0]!, { method, headers });
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fetch(segments[0]!, { method, headers });
+    await response.arrayBuffer();
+    return response.status;
   };
   expect(await ask({}, 'HEAD')).toBe(200);
   expect(await ask({ 'if-none-match': first.headers.get('etag')! })).toBe(304);

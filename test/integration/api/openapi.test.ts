@@ -7,7 +7,7 @@ import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { copyBuild } from '../../support/servers/other-build.js';
 import { cleanUpServers, makeDataDir, startServer, until } from '../../support/servers/server-process.js';
 import { api, createAsset, serveFiles, settled } from '../../support/wire/create-asset.js';
-import { undocumentedAnswer } from '../../support/wire/documented-answers.js';
+import { undocumentedResponse } from '../../support/wire/documented-responses.js';
 import { sendRaw } from '../../support/wire/raw-get.js';
 
 let server: Booted;
@@ -25,9 +25,9 @@ afterAll(async () => {
 
 /** The whole answer of a real server, compared with the document; its `data`. */
 const ask = async (operationId: string, method: string, path: string, body?: unknown): Promise<unknown> => {
-  const answer = await api(server, method, path, body);
-  const text = await answer.text();
-  expect(undocumentedAnswer(operationId, answer.status, text)).toBeUndefined();
+  const response = await api(server, method, path, body);
+  const text = await response.text();
+  expect(undocumentedResponse(operationId, response.status, text)).toBeUndefined();
   return text === '' ? undefined : JSON.parse(text).data;
 };
 
@@ -56,9 +56,9 @@ it('serves the document and the page without credentials', async () => {
   const unchanged = await sendRaw(server.url, '/docs/static/swagger-ui.css', 'GET', known);
   expect([unchanged.status, unchanged.headers['content-type'], unchanged.body.length]).toEqual([304, undefined, 0]);
   for (const lost of ['/docs/nothing', '/docs/static/nothing']) {
-    const answer = await fetch(`${server.url}${lost}`);
-    expect([answer.status, await answer.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
-    expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    const response = await fetch(`${server.url}${lost}`);
+    expect([response.status, await response.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
+    expect(response.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   }
 });
 
@@ -129,9 +129,9 @@ it('describes webhooks, their deliveries and events as a real server answers the
 
 it('would notice an answer that it does not describe', () => {
   const asset = (more: object) => JSON.stringify({ data: { id: 'a', policy: 'public', ...more } });
-  expect(undocumentedAnswer('getPlaybackId', 200, asset({}))).toBeUndefined();
-  expect(undocumentedAnswer('getPlaybackId', 200, asset({ policy: 'secret' }))).toContain('/data/policy');
-  expect(undocumentedAnswer('getPlaybackId', 200, asset({ color: 'red' }))).toContain('getPlaybackId 200');
-  expect(undocumentedAnswer('deletePlaybackId', 204, asset({}))).toContain('with a body');
-  expect(() => undocumentedAnswer('getPlaybackId', 418, '{}')).toThrow('does not name');
+  expect(undocumentedResponse('getPlaybackId', 200, asset({}))).toBeUndefined();
+  expect(undocumentedResponse('getPlaybackId', 200, asset({ policy: 'secret' }))).toContain('/data/policy');
+  expect(undocumentedResponse('getPlaybackId', 200, asset({ color: 'red' }))).toContain('getPlaybackId 200');
+  expect(undocumentedResponse('deletePlaybackId', 204, asset({}))).toContain('with a body');
+  expect(() => undocumentedResponse('getPlaybackId', 418, '{}')).toThrow('does not name');
 });

@@ -52,9 +52,9 @@ describe('signing keys', () => {
   });
 
   test('have a deprecated address that is the same', async () => {
-    const answer = await api.call('POST', '/video/v1/signing-keys', { ignored: true });
-    expect(answer.status).toBe(201);
-    const { data } = await answer.json();
+    const response = await api.call('POST', '/video/v1/signing-keys', { ignored: true });
+    expect(response.status).toBe(201);
+    const { data } = await response.json();
     expect(Object.keys(data)).toEqual(['id', 'created_at', 'private_key']);
     const read = async (path: string) => (await (await api.call('GET', path)).json()).data;
     expect(await read(`/video/v1/signing-keys/${data.id}`)).toEqual(await read(`/system/v1/signing-keys/${data.id}`));

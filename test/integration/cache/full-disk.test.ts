@@ -64,16 +64,16 @@ describe.runIf(disk)('a full disk of blobs and cache', () => {
     const names = readdirSync(cache).filter((name) => name !== 'tmp');
     for (const name of names) rmSync(join(cache, name), { recursive: true, force: true });
   };
-  const answerOf = async (answer: Response): Promise<unknown[]> => {
-    const { status, headers } = answer;
-    return [status, headers.get('retry-after'), headers.get('cache-control'), JSON.parse(await answer.text())];
+  const responseOf = async (response: Response): Promise<unknown[]> => {
+    const { status, headers } = response;
+    return [status, headers.get('retry-after'), headers.get('cache-control'), JSON.parse(await response.text())];
   };
   /** The first answer that is no success: files that the server removes at the same moment leave room for others. */
   const refusal = async (ask: () => Promise<Response>): Promise<Response> => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await ask();
-      if (answer.status !== 200 || attempt === MAX_ATTEMPTS) return answer;
-      await answer.arrayBuffer();
+      const response = await ask();
+      if (response.status !== 200 || attempt === MAX_ATTEMPTS) return response;
+      await response.arrayBuffer();
       disk!.empty();
     }
   };
@@ -89,10 +89,10 @@ describe.runIf(disk)('a full disk of blobs and cache', () => {
         disk![fill]();
         return fetch(url);
       });
-      expect([url, ...(await answerOf(refused))]).toEqual([url, 503, '2', 'no-cache', unavailable]);
+      expect([url, ...(await responseOf(refused))]).toEqual([url, 503, '2', 'no-cache', unavailable]);
       disk!.empty();
-      const answer = await fetch(url);
-      expect([url, answer.status, (await answer.arrayBuffer()).byteLength > 0]).toEqual([url, 200, true]);
+      const response = await fetch(url);
+      expect([url, response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([url, 200, true]);
     }
     expect(advised() - before).toBeGreaterThanOrEqual(urls.length);
   });

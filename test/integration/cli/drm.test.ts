@@ -117,9 +117,9 @@ describe('kinora drm', () => {
     const id = await create('--key-source', 'local');
     const asset = await createAsset(server, { inputs: [{ url: `${files.url}/0` }], video_quality: 'plus' });
     const path = `/video/v1/assets/${asset.id}/playback-ids`;
-    const answer = await api(server, 'POST', path, { policy: 'drm', drm_configuration_id: id });
-    const { data } = (await answer.json()) as { data: { id: string } };
-    expect([answer.status, data]).toEqual([201, { id: data.id, policy: 'drm', drm_configuration_id: id }]);
+    const response = await api(server, 'POST', path, { policy: 'drm', drm_configuration_id: id });
+    const { data } = (await response.json()) as { data: { id: string } };
+    expect([response.status, data]).toEqual([201, { id: data.id, policy: 'drm', drm_configuration_id: id }]);
     const refused = await kinora('drm', 'delete', id);
     expect([refused.status, refused.stderr]).toEqual([
       1,
@@ -164,9 +164,9 @@ test('keys are in the clear neither in the database nor in a backup nor in the l
       Buffer.from(match[1]!, 'hex').toString('base64url'),
     );
     const address = `${url}/license/clearkey/${playbackId}?token=${playbackToken(signing, playbackId, 'd')}`;
-    const answer = await fetch(address, { method: 'POST', body: JSON.stringify({ kids }) });
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { keys: { kid: string; k: string }[] }).keys;
+    const response = await fetch(address, { method: 'POST', body: JSON.stringify({ kids }) });
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { keys: { kid: string; k: string }[] }).keys;
   };
   const ids = [
     (await createDrmAsset(server, given, { inputs })).drmId,

@@ -186,8 +186,8 @@ it('webhook listen delivers each event, signed, and says when one may arrive twi
   secret = /Signing secret: (\w+)\n/.exec(listening.errors())![1]!;
   const uploads: string[] = [];
   const upload = async (): Promise<void> => {
-    const answer = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
-    uploads.push(((await answer.json()) as { data: { id: string } }).data.id);
+    const response = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
+    uploads.push(((await response.json()) as { data: { id: string } }).data.id);
   };
   await upload();
   await until('one event', () => received.length === 1);

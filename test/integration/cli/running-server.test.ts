@@ -75,13 +75,13 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
     let isSaved = false;
     const write = async (): Promise<void> => {
       while (!isSaved) {
-        const answer = await fetch(`${server.url}/video/v1/uploads`, {
+        const response = await fetch(`${server.url}/video/v1/uploads`, {
           method: 'POST',
           headers,
           body: '{"new_asset_settings":{}}',
         });
-        expect(answer.status).toBe(201);
-        uploads.push(((await answer.json()) as { data: { id: string } }).data.id);
+        expect(response.status).toBe(201);
+        uploads.push(((await response.json()) as { data: { id: string } }).data.id);
       }
     };
     const writing = write();

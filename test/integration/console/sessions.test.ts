@@ -43,8 +43,8 @@ describe('a link', () => {
 
   it('signs in only one of two visitors that arrive together', async () => {
     const link = await newLink();
-    const answers = await Promise.all([1, 2, 3, 4].map(() => openSession(api, { link }, elsewhere())));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401]);
+    const responses = await Promise.all([1, 2, 3, 4].map(() => openSession(api, { link }, elsewhere())));
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401]);
   });
 
   it('expires after an hour, and an unknown one is refused', async () => {

@@ -24,8 +24,8 @@ const read = async (response: Response) => ({ status: response.status, ...(await
 const texts = async (): Promise<{ id: string; name: string }[]> =>
   (await (await api.call('GET', `/video/v1/assets/${assetId}`)).json()).data.tracks ?? [];
 it('a text track can be added only to a ready asset', async () => {
-  const answer = await read(await addFile('language_code=en'));
-  expect(answer).toMatchObject({
+  const response = await read(await addFile('language_code=en'));
+  expect(response).toMatchObject({
     status: 400,
     error: { messages: ['Tracks can only be added to a ready asset'] },
   });
@@ -108,8 +108,8 @@ describe('a text track from a file', () => {
     ],
     [{ cues: [{ start_time: 11, end_time: 12, text: 'a' }] }, ['All cues are after the end of the asset.']],
   ])('is left as it is by %j', async (body, messages) => {
-    const answer = await read(await app.call('PUT', cuesPath(trackId), body));
-    expect(answer).toMatchObject({ status: 400, error: { messages } });
+    const response = await read(await app.call('PUT', cuesPath(trackId), body));
+    expect(response).toMatchObject({ status: 400, error: { messages } });
     expect((await texts()).map(({ id }) => id)).toEqual([trackId]);
   });
 

@@ -52,11 +52,13 @@ test('an asset without video_quality has that of its environment, however it is 
   expect(await create({ encoding_tier: 'baseline' })).toMatchObject({ video_quality: 'basic' });
   expect(await upload({ video_quality: 'premium' })).toMatchObject(PREMIUM);
   // DRM needs more than basic: the default counts, so the only problem is the configuration.
-  const answer = await api(server, 'POST', '/video/v1/assets', {
+  const response = await api(server, 'POST', '/video/v1/assets', {
     inputs: [{ url: origin.url }],
     advanced_playback_policies: [{ policy: 'drm', drm_configuration_id: 'x' }],
   });
-  expect(await answer.json()).toMatchObject({ error: { messages: [expect.stringContaining('drm_configuration_id')] } });
+  expect(await response.json()).toMatchObject({
+    error: { messages: [expect.stringContaining('drm_configuration_id')] },
+  });
 });
 
 test('the option counts on the first start, and the operator changes the default later', {

@@ -16,10 +16,10 @@ afterEach(async () => {
 });
 
 const start = async (
-  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
+  handle: (request: IncomingMessage, response: ServerResponse, count: number) => void,
   overrides: Partial<SourceFetcherOptions> = {},
 ) => {
-  const origin: Origin = await startOrigin(answer);
+  const origin: Origin = await startOrigin(handle);
   const fetching = startFetching(overrides);
   cleanUps.push(origin.stop, fetching.stop);
   return { origin, ...fetching };

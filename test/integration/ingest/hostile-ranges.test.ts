@@ -15,7 +15,7 @@ import {
 import { createAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 /** Answers a request for the bytes from `start` to `end`, which is inclusive, in a wrong way. */
-type WrongAnswer = (response: ServerResponse, start: number, end: number) => void;
+type WrongResponse = (response: ServerResponse, start: number, end: number) => void;
 
 /** Every download stops here until the test lets it go on. */
 const HELD_AT = 300_000;
@@ -27,7 +27,7 @@ let bytes: Buffer;
 let reference: string[];
 let origin: Origin;
 let server: ServerProcess;
-const wrong = new Map<string, WrongAnswer>();
+const wrong = new Map<string, WrongResponse>();
 const held = new Map<string, () => void>();
 const stalled: (() => void)[] = [];
 
@@ -39,7 +39,7 @@ const partOf = (start: number, end: number, headers: object = {}) => ({
 });
 const halfOf = (start: number, end: number): Buffer => bytes.subarray(start, start + Math.ceil((end - start) / 2));
 
-const answers: Readonly<Record<string, WrongAnswer>> = {
+const responses: Readonly<Record<string, WrongResponse>> = {
   'stalls in the middle until the connection is closed': (response, start, end) => {
     response.writeHead(206, partOf(start, end));
     response.write(halfOf(start, end));
@@ -89,8 +89,8 @@ const startWrongOrigin = (): Promise<Origin> =>
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
     if (last !== undefined) {
       const [start, end] = [Number(first), Number(last)];
-      const answer = wrong.get(name);
-      if (answer) return answer(response, start, end);
+      const respond = wrong.get(name);
+      if (respond) return respond(response, start, end);
       response.writeHead(206, partOf(start, end)).end(bytes.subarray(start, end + 1));
       return;
     }
@@ -157,21 +157,21 @@ afterAll(async () => {
   await origin?.stop();
 });
 
-it.concurrent.each(Object.entries(answers))('an origin that %s while an asset plays', async (title, answer) => {
+it.concurrent.each(Object.entries(responses))('an origin that %s while an asset plays', async (title, respond) => {
   const name = `playing-${title.replaceAll(' ', '-')}`;
   const asset = await create(name);
   await untilPlaylist(asset, 200);
   const paths = await segmentsOf(asset);
-  wrong.set(name, answer);
+  wrong.set(name, respond);
   // Nothing of the end was read before.
   const requested = digestsOf(paths.toReversed());
-  let isAnswered = false;
+  let isResponded = false;
   void requested.finally(() => {
-    isAnswered = true;
+    isResponded = true;
   });
   await until('it is answered', () => {
     for (const close of stalled.splice(0)) close();
-    return isAnswered;
+    return isResponded;
   });
   const early = (await requested).reverse();
   for (const [index, digest] of early.entries()) expect([reference[index], '412', '503']).toContain(digest);
@@ -180,9 +180,9 @@ it.concurrent.each(Object.entries(answers))('an origin that %s while an asset pl
   await settlesAsReference(asset, name);
 });
 
-it.concurrent.each(Object.entries(answers))('an origin that %s from the start', async (title, answer) => {
+it.concurrent.each(Object.entries(responses))('an origin that %s from the start', async (title, respond) => {
   const name = `start-${title.replaceAll(' ', '-')}`;
-  wrong.set(name, answer);
+  wrong.set(name, respond);
   const asset = await create(name);
   await until('it does not play early', () => {
     for (const close of stalled.splice(0)) close();

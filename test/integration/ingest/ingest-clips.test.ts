@@ -102,8 +102,8 @@ describe('a clip', () => {
     expect(frames.map(({ counter }) => counter)).toEqual([2.2, 3, 5, 5, 5, 5].map(displayedAt));
     expect(frames.map(({ ptsSeconds }) => Math.round(ptsSeconds * 10) / 10)).toEqual([0, 0.5, 2.3, 2.9, 2.9, 3]);
     const imageAt = async (time: number) => {
-      const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
-      return counterOf(readRgbFrames([Buffer.from(await answer.arrayBuffer())])[0]!);
+      const response = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
+      return counterOf(readRgbFrames([Buffer.from(await response.arrayBuffer())])[0]!);
     };
     expect([await imageAt(0), await imageAt(0.4), await imageAt(0.6), await imageAt(2.5)]).toEqual(
       [2.2, 2.6, 2.8, 4.7].map(displayedAt),

@@ -26,8 +26,8 @@ const ingest = async (name: FixtureName): Promise<WireAsset> => {
 };
 
 const inputFile = async (id: string): Promise<unknown> => {
-  const answer = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
-  return ((await answer.json()) as { data: { file?: unknown }[] }).data[0]!.file;
+  const response = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
+  return ((await response.json()) as { data: { file?: unknown }[] }).data[0]!.file;
 };
 
 const dataOf = async (id: string, type: string): Promise<Record<string, unknown>[]> =>

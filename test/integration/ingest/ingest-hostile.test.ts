@@ -90,8 +90,8 @@ describe('a file that takes the media process down', () => {
     const [, ...further] = asset.tracks!.filter(({ type }) => type === 'audio');
     expect(further.map(({ status }) => status)).toEqual(['errored', 'errored']);
     for (const track of further) {
-      const answer = await api(server, 'GET', `/system/v1/events?object_id=${track.id}`);
-      const { data } = (await answer.json()) as { data: { data: { error?: { type: string } } }[] };
+      const response = await api(server, 'GET', `/system/v1/events?object_id=${track.id}`);
+      const { data } = (await response.json()) as { data: { data: { error?: { type: string } } }[] };
       expect(data[0]!.data.error?.type).toBe('internal_error');
     }
     expect(Object.keys(await playAll(server.url, asset.playback_ids![0]!.id)).length).toBeGreaterThan(3);

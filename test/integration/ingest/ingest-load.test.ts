@@ -35,8 +35,8 @@ const create = async (name: Parameters<typeof fixture>[0]) => {
 const listIds = async (limit: number): Promise<string[]> => {
   const ids: string[] = [];
   for (let page = 1; ; page++) {
-    const answer = await api(server, 'GET', `/video/v1/assets?limit=${limit}&page=${page}`);
-    const { data } = (await answer.json()) as { data: { id: string }[] };
+    const response = await api(server, 'GET', `/video/v1/assets?limit=${limit}&page=${page}`);
+    const { data } = (await response.json()) as { data: { id: string }[] };
     if (data.length === 0) return ids;
     ids.push(...data.map(({ id }) => id));
   }
@@ -65,8 +65,8 @@ it('makes a segment once for many viewers, promptly although other work keeps ev
       (name) => name.includes(watched.id) && name.includes(`/${file}~`) && !name.includes('audio'),
     );
   expect(made()).toEqual([]);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => fetchBytes(url)));
-  for (const bytes of answers) expect(bytes.equals(answers[0]!)).toBe(true);
+  const responses = await Promise.all(Array.from({ length: 10 }, () => fetchBytes(url)));
+  for (const bytes of responses) expect(bytes.equals(responses[0]!)).toBe(true);
   expect(made()).toHaveLength(1);
   // The viewers did not wait for it.
   expect((await getAsset(server, slow.id)).status).toBe('preparing');

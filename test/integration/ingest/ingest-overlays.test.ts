@@ -230,8 +230,8 @@ test('opacity and transparency mix in images as well, within two levels', async 
   const plain = await settle([{ url: url('video') }]);
   const [over, under] = await Promise.all(
     [asset, plain].map(async ({ playback_ids }) => {
-      const answer = await fetch(`${server.url}/${playback_ids![0]!.id}/thumbnail.png?time=0.5`);
-      return greyOf(Buffer.from(await answer.arrayBuffer()));
+      const response = await fetch(`${server.url}/${playback_ids![0]!.id}/thumbnail.png?time=0.5`);
+      return greyOf(Buffer.from(await response.arrayBuffer()));
     }),
   );
   for (const [x, y] of [

@@ -78,8 +78,8 @@ const writeCase = (of: TimeCase): string => {
 
 /** How the frames of an asset are made, from its input info. */
 const madeBy = async (id: string): Promise<string> => {
-  const answer = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
-  const decision = ((await answer.json()) as { data: { copy_decision: string }[] }).data[0]!.copy_decision;
+  const response = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
+  const decision = ((await response.json()) as { data: { copy_decision: string }[] }).data[0]!.copy_decision;
   if (decision.includes('mezzanine')) return 'mezzanine';
   return /copied beside the ladder$/.exec(decision)?.[0] ?? decision.split(':')[0]!;
 };

@@ -38,8 +38,8 @@ describe('files that were never completed', { timeout: 240_000 }, () => {
   it('are removed at a start unless something still needs them', async () => {
     const dataDir = makeDataDir();
     let server = await startServer({ dataDir });
-    const answer = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
-    const { url } = ((await answer.json()) as { data: { url: string } }).data;
+    const response = await api(server, 'POST', '/video/v1/uploads', { new_asset_settings: {} });
+    const { url } = ((await response.json()) as { data: { url: string } }).data;
     const chunk = await fetch(url, {
       method: 'PUT',
       headers: { 'content-range': 'bytes 0-99999/300000' },

@@ -87,9 +87,9 @@ const withMaster = async (id: string): Promise<WireAsset & { url: string }> => {
 const create = async (inputs: readonly object[], further: object = {}) =>
   withMaster((await createAsset(server, { inputs, master_access: 'temporary', ...further })).id);
 const download = async (url: string): Promise<Uint8Array[]> => {
-  const answer = await fetch(url);
-  expect(answer.status).toBe(200);
-  return [new Uint8Array(await answer.arrayBuffer())];
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  return [new Uint8Array(await response.arrayBuffer())];
 };
 const putAccess = (id: string, access: string) =>
   api(server, 'PUT', `/video/v1/assets/${id}/master-access`, { master_access: access });
@@ -279,8 +279,11 @@ describe('the address of a master', () => {
       asset.url.replace('master.mp4', 'source'),
     ];
     for (const url of changed) {
-      const answer = await fetch(url);
-      expect([answer.status, await answer.json()], url).toEqual([403, { code: 7, message: 'Signature is invalid' }]);
+      const response = await fetch(url);
+      expect([response.status, await response.json()], url).toEqual([
+        403,
+        { code: 7, message: 'Signature is invalid' },
+      ]);
     }
     const unknown = asset.url.replace(asset.id, asset.id.replace(/./g, 'x'));
     expect((await fetch(unknown)).status).toBe(404);
@@ -310,9 +313,9 @@ describe('the access to a master', () => {
   test('is given and taken at any time, each time at another address', async () => {
     const { id } = await createAsset(server, { inputs: [{ url: sourceUrl('h264-aac.mp4') }] });
     expect((await settled(server, id, LIMIT_MS)).master).toBeUndefined();
-    const answer = await putAccess(id, 'temporary');
-    expect(answer.status).toBe(200);
-    expect((await answer.json()).data).toMatchObject({
+    const response = await putAccess(id, 'temporary');
+    expect(response.status).toBe(200);
+    expect((await response.json()).data).toMatchObject({
       id,
       master_access: 'temporary',
       master: { status: 'preparing' },

@@ -80,9 +80,9 @@ describe('a server killed in the middle', () => {
       LIMIT_MS,
     );
     const { master } = await getAsset(server, id);
-    const answer = await fetch((master as { url: string }).url.replace(/^http:\/\/[^/]+/, server.url));
-    expect(answer.status).toBe(200);
-    const counters = readFrameCounters([new Uint8Array(await answer.arrayBuffer())]).map(({ counter }) => counter);
+    const response = await fetch((master as { url: string }).url.replace(/^http:\/\/[^/]+/, server.url));
+    expect(response.status).toBe(200);
+    const counters = readFrameCounters([new Uint8Array(await response.arrayBuffer())]).map(({ counter }) => counter);
     expect(counters).toEqual(Array.from({ length: 570 }, (_, at) => at + 30));
     expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'master.preparing', 'master.ready']);
     await until('only the file is left', () => filesOf(id).filter((name) => /masters/.test(name)).length === 1);

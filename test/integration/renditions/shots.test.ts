@@ -65,14 +65,14 @@ const found = async (id: string): Promise<Shots & { url: string }> => {
   return { ...shots, url: shots.shots_manifest_url! };
 };
 const readManifest = async (url: string): Promise<Manifest> => {
-  const answer = await fetch(url);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
-  return (await answer.json()) as Manifest;
+  const response = await fetch(url);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+  return (await response.json()) as Manifest;
 };
 const readSheet = async (url: string) => {
-  const answer = await fetch(url);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/webp']);
-  return readRgbFrames([new Uint8Array(await answer.arrayBuffer())])[0]!;
+  const response = await fetch(url);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/webp']);
+  return readRgbFrames([new Uint8Array(await response.arrayBuffer())])[0]!;
 };
 
 describe('the shots of an asset', () => {
@@ -135,14 +135,14 @@ describe('the shots of an asset', () => {
       image.replace('1.webp', 'manifest.json'),
     ];
     for (const address of refused) {
-      const answer = await fetch(address);
-      expect([answer.status, await answer.json()]).toEqual([403, { code: 7, message: 'Signature is invalid' }]);
+      const response = await fetch(address);
+      expect([response.status, await response.json()]).toEqual([403, { code: 7, message: 'Signature is invalid' }]);
     }
     expect((await fetch(url.replace(asset.id, 'x'.repeat(40)))).status).toBe(404);
     clock.aheadMs += DAY_MS + 60_000;
     for (const address of [url, image]) {
-      const answer = await fetch(address);
-      expect([answer.status, await answer.json()]).toEqual([403, { code: 7, message: 'Signature has expired' }]);
+      const response = await fetch(address);
+      expect([response.status, await response.json()]).toEqual([403, { code: 7, message: 'Signature has expired' }]);
     }
     const renewed = await readManifest((await getShots(asset.id)).shots_manifest_url!);
     expect((await fetch(renewed.shots[0]!.image_url)).status).toBe(200);

@@ -186,8 +186,8 @@ test('fail with their asset', async () => {
 
 test('can be added to a ready asset and removed again', async () => {
   const { id } = await withFiles(server, (await order('h264-640x400.mp4', {})).id);
-  const answer = await api(server, 'POST', `/video/v1/assets/${id}/static-renditions`, { resolution: '270p' });
-  expect(((await answer.json()) as { data: WireFile }).data).toMatchObject({ status: 'preparing', name: '270p.mp4' });
+  const response = await api(server, 'POST', `/video/v1/assets/${id}/static-renditions`, { resolution: '270p' });
+  expect(((await response.json()) as { data: WireFile }).data).toMatchObject({ status: 'preparing', name: '270p.mp4' });
   const asset = await withFiles(server, id);
   const [file] = filesOf(asset);
   check(file!, await download(asset, file!), asset);
@@ -226,9 +226,9 @@ test('of clips and of test assets have their length', async () => {
 
 describe('mp4_support', () => {
   const put = async (assetId: string, support: string): Promise<WireAsset> => {
-    const answer = await api(server, 'PUT', `/video/v1/assets/${assetId}/mp4-support`, { mp4_support: support });
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { data: WireAsset }).data;
+    const response = await api(server, 'PUT', `/video/v1/assets/${assetId}/mp4-support`, { mp4_support: support });
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { data: WireAsset }).data;
   };
   const shown = (name: string, width: number, height: number) => ({
     ...{ name, ext: 'mp4', width, height, bitrate: expect.any(Number), filesize: expect.stringMatching(/^\d+$/) },

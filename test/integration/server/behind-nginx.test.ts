@@ -38,9 +38,9 @@ afterAll(async () => {
   if (!isStopped) await server?.stop();
 });
 
-const dataOf = async <T>(answer: Response): Promise<T> => {
-  expect(answer.ok, `${answer.status}`).toBe(true);
-  return ((await answer.json()) as { data: T }).data;
+const dataOf = async <T>(response: Response): Promise<T> => {
+  expect(response.ok, `${response.status}`).toBe(true);
+  return ((await response.json()) as { data: T }).data;
 };
 const newUpload = async (policy: string): Promise<WireUpload> =>
   dataOf(await api(front, 'POST', '/video/v1/uploads', { new_asset_settings: { playback_policies: [policy] } }));
@@ -50,7 +50,7 @@ const assetOf = async ({ id }: WireUpload): Promise<WireAsset> => {
   expect(asset.status).toBe('ready');
   return asset;
 };
-const cacheOf = (answer: Response): string | null => answer.headers.get('x-cache-status');
+const cacheOf = (response: Response): string | null => response.headers.get('x-cache-status');
 const metrics = async (): Promise<string> => (await fetch(server.metricsUrl!)).text();
 const segmentRequests = async (): Promise<number> =>
   [...(await metrics()).matchAll(/^kinora_segment_requests_total\{.*\} (\d+)$/gm)].reduce(
@@ -58,9 +58,9 @@ const segmentRequests = async (): Promise<number> =>
     0,
   );
 const linesOf = async (playlist: string): Promise<string[]> => {
-  const answer = await fetch(playlist);
-  expect(answer.status).toBe(200);
-  return (await answer.text()).split('\n').flatMap((line) => {
+  const response = await fetch(playlist);
+  expect(response.status).toBe(200);
+  return (await response.text()).split('\n').flatMap((line) => {
     return line === '' || line.startsWith('#') ? [] : [new URL(line, playlist).href];
   });
 };
@@ -105,17 +105,17 @@ describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configur
   it('asks the server once for a segment that many viewers request', async () => {
     const segments = await segmentsOf(`${front.url}/${publicId}.m3u8`);
     const before = await segmentRequests();
-    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => fetch(segments[0]!)));
-    const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(answers.map(cacheOf).sort()).toEqual(['HIT', 'HIT', 'HIT', 'HIT', 'MISS']);
+    const responses = await Promise.all([1, 2, 3, 4, 5].map(() => fetch(segments[0]!)));
+    const bodies = await Promise.all(responses.map(async (response) => Buffer.from(await response.arrayBuffer())));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(responses.map(cacheOf).sort()).toEqual(['HIT', 'HIT', 'HIT', 'HIT', 'MISS']);
     expect(new Set(bodies.map((body) => body.toString('latin1'))).size).toBe(1);
     expect(await segmentRequests()).toBe(before + 1);
 
     const range = await fetch(segments[0]!, { headers: { range: 'bytes=100-299' } });
     expect([range.status, cacheOf(range)]).toEqual([206, 'HIT']);
     expect(Buffer.from(await range.arrayBuffer()).equals(bodies[0]!.subarray(100, 300))).toBe(true);
-    const unchanged = await fetch(segments[0]!, { headers: { 'if-none-match': answers[0]!.headers.get('etag')! } });
+    const unchanged = await fetch(segments[0]!, { headers: { 'if-none-match': responses[0]!.headers.get('etag')! } });
     expect(unchanged.status).toBe(304);
     expect(await segmentRequests()).toBe(before + 1);
   });
@@ -150,9 +150,9 @@ describe.skipIf(nginxPath === undefined)('behind nginx with the shipped configur
     for (const _ of [1, 2]) expect(cacheOf(await fetch(rendition!))).toBe('MISS');
     const before = await segmentRequests();
     for (const _ of [1, 2]) {
-      const answer = await fetch(segments[0]!);
-      expect([answer.status, cacheOf(answer)]).toEqual([200, 'MISS']);
-      await answer.arrayBuffer();
+      const response = await fetch(segments[0]!);
+      expect([response.status, cacheOf(response)]).toEqual([200, 'MISS']);
+      await response.arrayBuffer();
     }
     expect(await segmentRequests()).toBe(before + 2);
     expect((await fetch(playlist)).status).toBe(403);
@@ -204,8 +204,8 @@ it.skipIf(nginxPath === undefined)('what nginx has cached plays on while the ser
   await server.stop();
   isStopped = true;
   expect(await linesOf(rendition!)).toEqual(segments);
-  const answer = await fetch(segments[0]!);
-  expect([answer.status, cacheOf(answer)]).toEqual([200, 'HIT']);
-  await answer.arrayBuffer();
+  const response = await fetch(segments[0]!);
+  expect([response.status, cacheOf(response)]).toEqual([200, 'HIT']);
+  await response.arrayBuffer();
   expect((await fetch(segments[1]!)).status).toBe(502);
 });

@@ -41,11 +41,11 @@ describe.skipIf(!hasPostgres())('a connection to PostgreSQL that is reset', () =
   });
 
   const newUpload = async (): Promise<WireUpload> => {
-    const answer = await api(server, 'POST', '/video/v1/uploads', {
+    const response = await api(server, 'POST', '/video/v1/uploads', {
       new_asset_settings: { playback_policies: ['public'] },
     });
-    expect(answer.status).toBe(201);
-    return ((await answer.json()) as { data: WireUpload }).data;
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { data: WireUpload }).data;
   };
   const getUpload = async (id: string): Promise<WireUpload> =>
     ((await (await api(server, 'GET', `/video/v1/uploads/${id}`)).json()) as { data: WireUpload }).data;
@@ -54,19 +54,19 @@ describe.skipIf(!hasPostgres())('a connection to PostgreSQL that is reset', () =
    * refused then. @returns the last response
    */
   const persist = async (what: string, send: () => Promise<Response>): Promise<Response> => {
-    let answer = await send();
-    if (answer.status === 503) {
-      expect([what, Number(answer.headers.get('retry-after')) > 0]).toEqual([what, true]);
+    let response = await send();
+    if (response.status === 503) {
+      expect([what, Number(response.headers.get('retry-after')) > 0]).toEqual([what, true]);
       network.disarm();
       const passes = async () => {
-        answer = await send();
-        return answer.status !== 503;
+        response = await send();
+        return response.status !== 503;
       };
       await until(what, passes, RECOVERY_MS);
     }
     network.disarm();
-    expect([what, answer.status < 500]).toEqual([what, true]);
-    return answer;
+    expect([what, response.status < 500]).toEqual([what, true]);
+    return response;
   };
 
   it.each(RESET_POINTS)(

@@ -71,9 +71,9 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
 
   const behindNetwork = (url: string) => url.replace(/:\d+\//, `:${new URL(network.url).port}/`);
   const get = async (path: string): Promise<string> => {
-    const answer = await fetch(new URL(path, server.url));
-    const body = await answer.text();
-    expect([answer.status, path, answer.ok ? '' : body]).toEqual([200, path, '']);
+    const response = await fetch(new URL(path, server.url));
+    const body = await response.text();
+    expect([response.status, path, response.ok ? '' : body]).toEqual([200, path, '']);
     return body;
   };
   const linesOf = (playlist: string, base: string): string[] =>
@@ -101,8 +101,8 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
       body: new Uint8Array(file.subarray(start, end)),
     });
   const readiness = async (): Promise<[number, unknown]> => {
-    const answer = await fetch(`${server.url}/readyz`);
-    return [answer.status, await answer.json()];
+    const response = await fetch(`${server.url}/readyz`);
+    return [response.status, await response.json()];
   };
   const isOk = (body: unknown): boolean => (body as { status: string }).status === 'ok';
   const run = async (sql: string, values: unknown[]): Promise<pg.QueryResult> => {
@@ -155,9 +155,9 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
     }
     expect(await readiness()).toEqual([200, { status: 'degraded', failed: ['database'] }]);
 
-    const answer = await api(server, 'GET', '/video/v1/assets');
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-    await expectError(answer, 503, 'unavailable', ['Service temporarily unavailable']);
+    const response = await api(server, 'GET', '/video/v1/assets');
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectError(response, 503, 'unavailable', ['Service temporarily unavailable']);
     const refused = await putChunk(chunk, 2 * chunk);
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
     // An ID that nobody has requested here.

@@ -64,8 +64,8 @@ describe.runIf(isMounted)('a disk without room', () => {
   it('makes the server not ready until there is room again', async () => {
     const server = await startServer({ dataDir: join(dir, 'data') });
     const readiness = async () => {
-      const answer = await fetch(`${server.url}/readyz`);
-      return [answer.status, await answer.json()];
+      const response = await fetch(`${server.url}/readyz`);
+      return [response.status, await response.json()];
     };
     expect(await readiness()).toEqual([200, { status: 'ok' }]);
     fill(0);

@@ -58,12 +58,12 @@ afterAll(async () => {
 it.each(['not a type', '/', 'a/b/c', ';;;'])('refuses a license request with the Content-Type %s', async (type) => {
   for (const { url } of [origin, edge]) {
     for (const system of ['clearkey', 'widevine', 'nonsense']) {
-      const answer = await fetch(`${url}/license/${system}/${drmId}`, {
+      const response = await fetch(`${url}/license/${system}/${drmId}`, {
         method: 'POST',
         headers: { 'content-type': type },
         body: '{}',
       });
-      expect([answer.status, await answer.json()]).toEqual([
+      expect([response.status, await response.json()]).toEqual([
         415,
         { code: 3, message: 'Content-Type is not a valid media type' },
       ]);
@@ -75,9 +75,9 @@ const tokenOf = (seconds: number, claims: object = {}): string =>
   signToken(key, { sub: signedId, aud: 'v', exp: inSeconds(seconds), kid: key.keyId, ...claims });
 
 const linesOf = async (playlist: string, headers = {}): Promise<string[]> => {
-  const answer = await fetch(playlist, { headers });
-  const text = await answer.text();
-  expect([answer.status, playlist, answer.ok ? '' : text]).toEqual([200, playlist, '']);
+  const response = await fetch(playlist, { headers });
+  const text = await response.text();
+  expect([response.status, playlist, response.ok ? '' : text]).toEqual([200, playlist, '']);
   const urls = text.split('\n').flatMap((line) => {
     return line === '' || line.startsWith('#') ? [] : [new URL(line, playlist)];
   });
@@ -102,17 +102,17 @@ const originRequests = async (): Promise<number> => {
   );
 };
 const play = async (url: string, headers = {}): Promise<Buffer> => {
-  const answer = await fetch(url, { headers });
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  expect([answer.status, url]).toEqual([200, url]);
+  const response = await fetch(url, { headers });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect([response.status, url]).toEqual([200, url]);
   sentSeconds += secondsOf.get(new URL(url).pathname) ?? 0;
   return bytes;
 };
 /** What a viewer gets who may not have it. */
 const refusalOf = async (url: string, init: RequestInit = {}): Promise<unknown> => {
-  const answer = await fetch(url, init);
+  const response = await fetch(url, init);
   const names = ['cache-control', 'access-control-allow-origin', 'content-type', 'retry-after'];
-  return [answer.status, await answer.text(), names.map((name) => answer.headers.get(name))];
+  return [response.status, await response.text(), names.map((name) => response.headers.get(name))];
 };
 
 it('asks the origin once for each segment of signed playback, whoever the viewers are', async () => {
@@ -129,16 +129,16 @@ it('asks the origin once for each segment of signed playback, whoever the viewer
     expect((await play(at(origin, url))).equals(together[number]!)).toBe(true);
 
   const [segment] = first;
-  const answer = await fetch(segment!);
+  const response = await fetch(segment!);
   const direct = await fetch(at(origin, segment!), { method: 'HEAD' });
   for (const name of ['cache-control', 'content-type', 'etag', 'content-length', 'accept-ranges', 'cache-tag'])
-    expect([name, answer.headers.get(name)]).toEqual([name, direct.headers.get(name)]);
-  expect(answer.headers.get('cache-tag')).toBe(assetId);
-  const whole = Buffer.from(await answer.arrayBuffer());
+    expect([name, response.headers.get(name)]).toEqual([name, direct.headers.get(name)]);
+  expect(response.headers.get('cache-tag')).toBe(assetId);
+  const whole = Buffer.from(await response.arrayBuffer());
   sentSeconds += secondsOf.get(new URL(segment!).pathname)!;
   const part = await fetch(segment!, { headers: { range: 'bytes=10-19' } });
   expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, whole.subarray(10, 20)]);
-  expect((await fetch(segment!, { headers: { 'if-none-match': answer.headers.get('etag')! } })).status).toBe(304);
+  expect((await fetch(segment!, { headers: { 'if-none-match': response.headers.get('etag')! } })).status).toBe(304);
   const metrics = await (await fetch(edge.metricsUrl!)).text();
   expect(Number(/^kinora_segment_cache_bytes (\d+)$/m.exec(metrics)![1])).toBeGreaterThan(whole.length);
 });
@@ -229,8 +229,8 @@ it('has no API and takes no uploads', async () => {
     ['POST', '/edge/v1/lookup'],
     ['POST', `/${publicId}.m3u8`],
   ] as const) {
-    const answer = await fetch(edge.url + path, { method });
-    expect([path, answer.status, await answer.json()]).toEqual([path, 404, error]);
+    const response = await fetch(edge.url + path, { method });
+    expect([path, response.status, await response.json()]).toEqual([path, 404, error]);
   }
   // Nobody else may ask the origin what edges ask.
   expect((await fetch(`${origin.url}/edge/v1/lookup`, { method: 'POST' })).status).toBe(404);
@@ -251,8 +251,8 @@ it('starts from the command line, and not with another secret than that of its o
 it('reports to the origin what it has sent', async () => {
   const delivered = async (): Promise<number> => {
     const timeframe = `timeframe[]=${inSeconds(-3600)}&timeframe[]=${inSeconds(60)}`;
-    const answer = await api(origin, 'GET', `/video/v1/delivery-usage?asset_id=${assetId}&${timeframe}`);
-    const { data } = (await answer.json()) as { data: { delivered_seconds: number }[] };
+    const response = await api(origin, 'GET', `/video/v1/delivery-usage?asset_id=${assetId}&${timeframe}`);
+    const { data } = (await response.json()) as { data: { delivered_seconds: number }[] };
     return data[0]?.delivered_seconds ?? 0;
   };
   await until('everything is counted', async () => (await delivered()) > sentSeconds - 0.1);

@@ -73,9 +73,9 @@ describe.concurrent('a server that freezes in the middle of a body', () => {
     await expect(buffer(body)).rejects.toThrow('no data for 0.3 s');
     hurried.stop();
     const patient = createOriginClient(server.url, { bodyStallMs: PATIENT_MS });
-    const answer = await patient.fetch({ method: 'GET', path: '/whole', headers: {} });
+    const response = await patient.fetch({ method: 'GET', path: '/whole', headers: {} });
     await sleep(1.5 * PATIENT_MS);
-    expect(await buffer(answer.body)).toEqual(BYTES);
+    expect(await buffer(response.body)).toEqual(BYTES);
     patient.stop();
   });
 
@@ -84,7 +84,7 @@ describe.concurrent('a server that freezes in the middle of a body', () => {
     const asked = chat.ask({ messages: [{ role: 'user', text: '?' }], schema: {}, schemaName: 's', signal });
     await expect(asked).rejects.toMatchObject({ code: 'provider_failed' });
     const file = { name: 'window.wav', type: 'audio/wav', bytes: new Uint8Array(10) };
-    const recording = { url: server.url, fields: [], file, maxAnswerBytes: 2 ** 20, signal, bodyStallMs: STALL_MS };
+    const recording = { url: server.url, fields: [], file, maxResponseBytes: 2 ** 20, signal, bodyStallMs: STALL_MS };
     await expect(postRecording(recording)).rejects.toThrow('The answer stalled');
     const services = createServiceCaller({ allowPrivate: true, limitMs: STALL_MS });
     const called = services.call({ method: 'GET', url: server.url, headers: {}, allowPrivate: true });
@@ -93,7 +93,7 @@ describe.concurrent('a server that freezes in the middle of a body', () => {
 
   it('counts as a delivered webhook: its status has arrived', async () => {
     const sender = createWebhookSender({ allowPrivate: true });
-    const answer = await sender.send(server.url, { body: '{}', signature: 's' }, signal);
-    expect(answer).toMatchObject({ status: 200 });
+    const response = await sender.send(server.url, { body: '{}', signature: 's' }, signal);
+    expect(response).toMatchObject({ status: 200 });
   });
 });

@@ -76,8 +76,8 @@ it('returns to less than 300 MB after load, with a warm media process', async ()
     const { playback_ids: [playbackId] = [] } = await settled(server, id);
     await playAll(server.url, playbackId!.id);
     for (let n = 0; n < 50; n++) {
-      const answer = await api(server, 'GET', n % 2 ? '/video/v1/assets?limit=100' : '/system/v1/events?limit=100');
-      expect((await answer.text()).length).toBeGreaterThan(0);
+      const response = await api(server, 'GET', n % 2 ? '/video/v1/assets?limit=100' : '/system/v1/events?limit=100');
+      expect((await response.text()).length).toBeGreaterThan(0);
     }
   };
   let loadedBytes = 0;

@@ -28,10 +28,10 @@ type Series = Record<string, number>;
 
 /** `name{labels}` -> value, as a monitoring server reads them. */
 const scrape = async (): Promise<Series> => {
-  const answer = await fetch(server.metricsUrl!);
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-  return readSeries(await answer.text());
+  const response = await fetch(server.metricsUrl!);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  return readSeries(await response.text());
 };
 
 const readSeries = (text: string): Series => {

@@ -115,12 +115,12 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     const url = `${nodes[0]!.url}/internal/segment`;
     const headers = { 'content-type': 'application/vnd.kinora.message' };
     for (const signature of [undefined, `${Math.floor(Date.now() / 1000)}.${randomBytes(32).toString('hex')}`]) {
-      const answer = await fetch(url, {
+      const response = await fetch(url, {
         method: 'POST',
         body: JSON.stringify({ asset: { id: assets[0]!.id }, rendition: 'audio', file: '0.m4s' }),
         headers: { ...headers, ...(signature && { 'x-kinora-signature': signature }) },
       });
-      expect(answer.status).toBe(404);
+      expect(response.status).toBe(404);
     }
   });
 
@@ -156,11 +156,11 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
       return urls.map((url) => new URL(url).pathname);
     };
     const of = async (node: Node, path: string): Promise<[number, string]> => {
-      const answer = await fetch(node.url + path);
+      const response = await fetch(node.url + path);
       return [
-        answer.status,
+        response.status,
         createHash('sha256')
-          .update(Buffer.from(await answer.arrayBuffer()))
+          .update(Buffer.from(await response.arrayBuffer()))
           .digest('hex'),
       ];
     };
@@ -196,8 +196,8 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
 
   test('every event is delivered once, also when PostgreSQL was restarted, and what is known plays on meanwhile', async () => {
     const receiver = await startReceiver();
-    const answer = await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
-    expect(answer.status).toBe(201);
+    const response = await api(nodes[0]!, 'POST', '/system/v1/webhooks', { address: receiver.url });
+    expect(response.status).toBe(201);
     await announced(receiver, (await create(nodes[1]!)).id);
 
     const id = idOf(assets[0]!);

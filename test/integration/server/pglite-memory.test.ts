@@ -21,7 +21,7 @@ const PROBE = `import { BroadcastChannel, isMainThread } from 'node:worker_threa
   }`;
 
 const QUERIES = 5_000;
-const ANSWER_BYTES = 75_000;
+const RESPONSE_BYTES = 75_000;
 
 it('keeps nothing of the answers it gave', async () => {
   const dataDir = await makeTestDataDir();
@@ -38,8 +38,8 @@ it('keeps nothing of the answers it gave', async () => {
     });
     const ask = async (count) => {
       for (let n = 0; n < count; n++) {
-        const { rows } = await sql\`select repeat('x', ${ANSWER_BYTES}) as text\`.execute(database.queryable);
-        if (rows[0].text.length !== ${ANSWER_BYTES}) throw new Error('a short answer');
+        const { rows } = await sql\`select repeat('x', ${RESPONSE_BYTES}) as text\`.execute(database.queryable);
+        if (rows[0].text.length !== ${RESPONSE_BYTES}) throw new Error('a short answer');
       }
     };
     await ask(100);

@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 const readiness = async (): Promise<[number, unknown]> => {
-  const answer = await fetch(`${server.url}/readyz`);
-  return [answer.status, await answer.json()];
+  const response = await fetch(`${server.url}/readyz`);
+  return [response.status, await response.json()];
 };
 const READY = [200, { status: 'ok' }];
 

@@ -92,7 +92,7 @@ describe('a server that is asked to stop', () => {
     await until('some percent', async () => (await getAsset(server, transcoded.id)).progress.progress > 0);
     const playlists = await mediaPlaylists(server.url, ids[0]!.id);
     const last = (await Promise.all(playlists.map(segmentsOf))).map((urls) => urls.at(-1)!);
-    const answers = last.map(async (url) => {
+    const responses = last.map(async (url) => {
       const response = await fetch(url);
       const { length } = await response.arrayBuffer().then((body) => Buffer.from(body));
       return { status: response.status, complete: length === Number(response.headers.get('content-length')) };
@@ -100,7 +100,7 @@ describe('a server that is asked to stop', () => {
     // Long enough for the requests to arrive, too short for the segments to be made.
     await Promise.all([delay(50), fetch(`${server.url}/readyz`)]);
     await stopCleanly();
-    for (const answer of await Promise.all(answers)) expect(answer).toEqual({ status: 200, complete: true });
+    for (const response of await Promise.all(responses)) expect(response).toEqual({ status: 200, complete: true });
     expect(await findJob('transcode', transcoded.id)).toEqual({ state: 'queued', attempt: 0, worker: null });
     expect(filesBelow(join(dataDir, 'blobs', '.partial'))).toEqual([]);
     await start();

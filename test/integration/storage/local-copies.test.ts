@@ -10,13 +10,13 @@ const BYTES = randomBytes(100_000);
 let dir: string;
 let copies: LocalCopies;
 /** Ends the wait of a request for `slow/…`. */
-let answer: (() => void)[];
+let response: (() => void)[];
 /** Answers to requests for `capped/…` have at most this many bytes. */
 let cap: number;
 
 /** A store that answers some requests late, and others with less than was asked for. */
 const openObject = async (key: string, { start, end = BYTES.length }: { start: number; end?: number }) => {
-  if (key.startsWith('slow/')) await new Promise<void>((resolve) => answer.push(resolve));
+  if (key.startsWith('slow/')) await new Promise<void>((resolve) => response.push(resolve));
   const sent = BYTES.subarray(start, key.startsWith('capped/') ? Math.min(end, start + cap) : end);
   const chunks = (async function* () {
     yield sent;
@@ -25,7 +25,7 @@ const openObject = async (key: string, { start, end = BYTES.length }: { start: n
 };
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kinora-copies-'));
-  answer = [];
+  response = [];
   cap = 1000;
   const objects = { open: openObject, stat: async () => ({ sizeBytes: BYTES.length, etag: '"1"' }) };
   // Every copy that nobody reads is beyond it.
@@ -35,12 +35,12 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 it('makes room without waiting for the requests of other copies', async () => {
   const slow = copies.open('slow/a', undefined);
-  await expect.poll(() => answer.length).toBe(1);
+  await expect.poll(() => response.length).toBe(1);
   const quick = await copies.open('b', undefined);
   expect(BYTES.equals(await readFile(quick.path))).toBe(true);
   await quick.release();
   expect(await readdir(dir)).toEqual([]);
-  answer[0]!();
+  response[0]!();
   const late = await slow;
   expect(BYTES.equals(await readFile(late.path))).toBe(true);
   await late.release();

@@ -186,9 +186,9 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
     for (const url of [fileUrl, masterUrl]) {
       const whole = await fetchBytes(url);
       if (url === fileUrl) expect(whole.length).toBe(Number(filesize));
-      const answer = await fetch(url, { headers: { range: 'bytes=1000-200999' } });
-      expect(answer.status).toBe(206);
-      expect(Buffer.from(await answer.arrayBuffer()).equals(whole.subarray(1000, 201_000))).toBe(true);
+      const response = await fetch(url, { headers: { range: 'bytes=1000-200999' } });
+      expect(response.status).toBe(206);
+      expect(Buffer.from(await response.arrayBuffer()).equals(whole.subarray(1000, 201_000))).toBe(true);
     }
     // Nothing was copied to be sent.
     expect(filesBelow(join(dataDir, 'blobs', '.copies'))).toEqual([]);
@@ -196,10 +196,10 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
 
   it('stores an upload, and removes the objects of its asset when it is deleted', async () => {
     const bytes = await readFile(await fixture('h264-fragmented.mp4'));
-    const answer = await api(server, 'POST', '/video/v1/uploads', {
+    const response = await api(server, 'POST', '/video/v1/uploads', {
       new_asset_settings: { playback_policies: ['public'] },
     });
-    const { data: upload } = (await answer.json()) as { data: { id: string; url: string } };
+    const { data: upload } = (await response.json()) as { data: { id: string; url: string } };
     const sent = await fetch(upload.url, { method: 'PUT', body: new Uint8Array(bytes) });
     expect(sent.status).toBe(200);
     let assetId: string | undefined;

@@ -214,8 +214,8 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     server = await boot({ dataDir, token, options });
     const at = (url: string) => server.url + new URL(url).pathname;
     await fetchBytes(at(segments[1]!));
-    const answer = await fetch(at(segments.at(-1)!));
-    expect(answer.status).toBe(404);
+    const response = await fetch(at(segments.at(-1)!));
+    expect(response.status).toBe(404);
     expect((await api(server, 'DELETE', `/video/v1/assets/${made.id}`)).status).toBe(204);
     for (const asset of assets.values()) await api(server, 'DELETE', `/video/v1/assets/${asset.id}`);
     expect((await getAsset(server, made.id).catch(() => undefined))?.status).toBeUndefined();

@@ -201,8 +201,8 @@ describe('nothing in the clear', () => {
       const etag = (await play.get(clearPath!, {}, 'HEAD')).headers.get('etag')!;
       const asked = Object.entries(headers).map(([name, value]) => [name, value === 'clear' ? etag : value]);
       const [, drmPath] = await play.drmFiles(rendition);
-      const answer = await sendRaw(server.origin, drmPath!, method, Object.fromEntries(asked));
-      expect([answer.status, isClear(answer.body)]).toEqual([status, false]);
+      const response = await sendRaw(server.origin, drmPath!, method, Object.fromEntries(asked));
+      expect([response.status, isClear(response.body)]).toEqual([status, false]);
     }
   });
 

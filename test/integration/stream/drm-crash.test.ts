@@ -15,7 +15,7 @@ let server: ServerProcess;
 let files: Origin;
 let service: KeyService;
 let upstream: Origin;
-let answersLicenses = false;
+let responsesLicenses = false;
 let signing: OwnedKey;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   files = await serveFiles([await fixture('h264-aac.mp4')]);
   service = await startKeyService();
   upstream = await startOrigin((_, response) => {
-    if (answersLicenses) response.end('license');
+    if (responsesLicenses) response.end('license');
   });
   server = await startServer({ dataDir });
   signing = await createSigningKey(server);
@@ -73,7 +73,7 @@ test('keys and licenses survive a server that is killed while they are made', as
     asset.playback_ids!.find(({ drm_configuration_id: id }) => id === configuration)!.id;
   const [localId, cpixId] = [idOf(local), idOf(cpix)];
 
-  service.answer = () => undefined;
+  service.response = () => undefined;
   const lost = [playlist(cpixId), post(localId, 'widevine', 'challenge')].map((sent) => sent.catch(() => 'lost'));
   await expect.poll(() => [service.asked.length, upstream.requests.length]).toEqual([1, 1]);
   // Once a player was told of keys they are kept, whatever happens in the next moment.
@@ -85,7 +85,7 @@ test('keys and licenses survive a server that is killed while they are made', as
   const localKeys = await keysOf(localId, told);
 
   // The service is asked for the same keys again, as it may have made them.
-  service.answer = undefined;
+  service.response = undefined;
   const cpixKids = await kidsOf(cpixId);
   expect(service.asked.map(({ body }) => body)).toEqual([service.asked[0]!.body, service.asked[0]!.body]);
   const uuids = [...service.asked[0]!.body.matchAll(/ContentKey kid="([^"]+)"/g)].map((match) => match[1]!);
@@ -97,9 +97,9 @@ test('keys and licenses survive a server that is killed while they are made', as
     ),
   ).toEqual(serviceKeys);
 
-  answersLicenses = true;
-  const answer = await post(localId, 'widevine', 'challenge');
-  expect([answer.status, await answer.text()]).toEqual([200, 'license']);
+  responsesLicenses = true;
+  const response = await post(localId, 'widevine', 'challenge');
+  expect([response.status, await response.text()]).toEqual([200, 'license']);
   expect(upstream.requests).toHaveLength(2);
 
   await killAndRestart();

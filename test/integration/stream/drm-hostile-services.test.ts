@@ -5,7 +5,12 @@ import { fixture } from '../../support/media/fixtures.js';
 import { planFile } from '../../support/media/video-run.js';
 import { startPlayback } from '../../support/players/playback.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
-import { type AskedKeys, type KeyAnswer, type KeyService, startKeyService } from '../../support/servers/key-service.js';
+import {
+  type AskedKeys,
+  type KeyResponse,
+  type KeyService,
+  startKeyService,
+} from '../../support/servers/key-service.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { until } from '../../support/servers/server-process.js';
 
@@ -16,14 +21,14 @@ const PRIVATE = ['127.0.0.0/8'];
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let service: KeyService;
 let upstream: Origin;
-let upstreamAnswers: (request: IncomingMessage, response: ServerResponse) => void;
+let upstreamResponses: (request: IncomingMessage, response: ServerResponse) => void;
 let key: OwnedKey;
 let assetId: string;
 
 beforeAll(async () => {
   server = await startPlayback({ allowServices: false, serviceLimitMs: 1000 });
   service = await startKeyService();
-  upstream = await startOrigin((request, response) => upstreamAnswers(request, response));
+  upstream = await startOrigin((request, response) => upstreamResponses(request, response));
   const created = await server.sdk().system.signingKeys.create();
   key = { keyId: created.id, keySecret: created.private_key! };
   ({ assetId } = await server.addAsset(await planFile(await fixture('h264-aac.mp4'), { quality: 'plus' })));
@@ -34,14 +39,14 @@ afterAll(async () => {
   await upstream?.stop();
 });
 beforeEach(() => {
-  service.answer = undefined;
+  service.response = undefined;
   service.asked.length = 0;
   server.requestLog.lines.length = 0;
 });
 
 const token = (playbackId: string, aud: string) =>
   signToken(key, { kid: key.keyId, sub: playbackId, aud, exp: inSeconds(600) });
-const message = async (answer: Response) => `${answer.status} ${JSON.stringify(await answer.json())}`;
+const message = async (failed: Response) => `${failed.status} ${JSON.stringify(await failed.json())}`;
 const playlist = (id: string) => fetch(`${server.origin}/${id}.m3u8?token=${token(id, 'v')}`);
 
 const REFUSED = '502 {"code":14,"message":"The license service refused the request"}';
@@ -63,17 +68,17 @@ describe('a key service', () => {
 
   const altered =
     (pattern: RegExp, replacement: string) =>
-    ({ filled }: AskedKeys): KeyAnswer => {
+    ({ filled }: AskedKeys): KeyResponse => {
       const body = filled.replace(pattern, replacement);
       expect(body).not.toBe(filled);
       return { status: 200, body };
     };
-  const plain = (body: string) => (): KeyAnswer => ({ status: 200, body });
+  const plain = (body: string) => (): KeyResponse => ({ status: 200, body });
   const system = (id: string) => `<cpix:DRMSystem kid="[^"]+" systemId="${id}">`;
   const base64 = (bytes: string | Buffer) => Buffer.from(bytes).toString('base64');
   const otherBox = Buffer.from('0000002070737368000000009a04f07998404286ab92e65be0885f9500000000', 'hex');
 
-  const lies: [string, string, NonNullable<KeyService['answer']>, string?][] = [
+  const lies: [string, string, NonNullable<KeyService['response']>, string?][] = [
     ['refuses', 'status 401', () => ({ status: 401, body: 'no' })],
     ['fails', 'status 500', () => ({ status: 500, body: '' })],
     ['has no content', 'status 204', () => ({ status: 204, body: '' })],
@@ -161,13 +166,13 @@ describe('a key service', () => {
       altered(/playlist="media">[^<]+/, `playlist="media">${base64('#EXT-X-KEY:METHOD=NONE')}`),
     ],
   ];
-  test.each(lies)('that %s is a 502, and the log says "%s"', async (_, reason, answer) => {
+  test.each(lies)('that %s is a 502, and the log says "%s"', async (_, reason, lie) => {
     const [id, before] = [await cpixId(), await countKeys()];
-    service.answer = answer;
+    service.response = lie;
     expect(await message(await playlist(id))).toBe(REFUSED);
     expect(reasons()).toEqual([expect.stringContaining(reason)]);
     expect(await countKeys()).toBe(before);
-    service.answer = undefined;
+    service.response = undefined;
     // Nothing was kept of the failure.
     expect((await playlist(id)).status).toBe(200);
     expect(await countKeys()).toBe(before + 2);
@@ -175,13 +180,13 @@ describe('a key service', () => {
 
   test('that does not serve a key system leaves it out', async () => {
     const id = await cpixId();
-    service.answer = altered(new RegExp(`${system(FAIRPLAY)}.*?</cpix:DRMSystem>`, 'gs'), '');
+    service.response = altered(new RegExp(`${system(FAIRPLAY)}.*?</cpix:DRMSystem>`, 'gs'), '');
     const master = await (await playlist(id)).text();
     expect(master).toContain(`KEYFORMAT="${WIDEVINE}"`);
     expect(master).not.toContain(FAIRPLAY);
   });
 
-  test.each<[string, NonNullable<KeyService['answer']>, string]>([
+  test.each<[string, NonNullable<KeyService['response']>, string]>([
     ['hangs', () => undefined, 'No answer in time'],
     [
       'hangs in the middle of its answer',
@@ -201,16 +206,16 @@ describe('a key service', () => {
     ],
     ['hangs up', ({ response }) => void response.destroy(), 'socket hang up'],
     ['answers hugely', ({ filled }) => ({ status: 200, body: filled.padEnd(3 * 2 ** 20) }), 'The answer is too large'],
-  ])('that %s is a 503 to all who wait, and is asked once while they do', async (_, answer, reason) => {
+  ])('that %s is a 503 to all who wait, and is asked once while they do', async (_, lie, reason) => {
     const id = await cpixId();
-    service.answer = answer;
-    const answers = await Promise.all([playlist(id), playlist(id), playlist(id)]);
-    expect(await Promise.all(answers.map(message))).toEqual([AWAY, AWAY, AWAY]);
-    expect(answers[0]!.headers.get('retry-after')).toBe('2');
+    service.response = lie;
+    const responses = await Promise.all([playlist(id), playlist(id), playlist(id)]);
+    expect(await Promise.all(responses.map(message))).toEqual([AWAY, AWAY, AWAY]);
+    expect(responses[0]!.headers.get('retry-after')).toBe('2');
     // A request that arrives after a quick failure asks again.
     if (reason === 'No answer in time') expect(service.asked).toHaveLength(1);
     expect(reasons()).toEqual(Array(3).fill(expect.stringContaining(reason)));
-    service.answer = undefined;
+    service.response = undefined;
     expect((await playlist(id)).status).toBe(200);
     // The same keys were asked for again, so that a service that had made them makes no others.
     expect(service.asked.length).toBeGreaterThan(1);
@@ -232,7 +237,7 @@ describe('a key service', () => {
       allowPrivate: PRIVATE,
       cpix: { url: service.url },
     });
-    service.answer = async ({ filled }) => {
+    service.response = async ({ filled }) => {
       expect((await server.call('DELETE', `/video/v1/assets/${gone.assetId}`)).status).toBe(204);
       return { status: 200, body: filled };
     };
@@ -252,7 +257,7 @@ describe('a license server', () => {
     fetch(`${server.origin}/license/widevine/${id}?token=${token(id, 'd')}`, { method: 'POST', body: 'challenge' });
   const certificate = (id: string) => fetch(`${server.origin}/appcert/fairplay/${id}?token=${token(id, 'd')}`);
 
-  test.each<[string, string, string, typeof upstreamAnswers]>([
+  test.each<[string, string, string, typeof upstreamResponses]>([
     ['answers nothing', REFUSED, 'empty answer', (_, response) => response.end()],
     ['has no content', REFUSED, 'status 204', (_, response) => response.writeHead(204).end()],
     ['refuses with a license', REFUSED, 'status 403', (_, response) => response.writeHead(403).end('license')],
@@ -297,19 +302,19 @@ describe('a license server', () => {
         request.socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n');
       },
     ],
-  ])('that %s: %s', async (_, expected, reason, answer) => {
+  ])('that %s: %s', async (_, expected, reason, handle) => {
     const id = await licensedId();
     let open = 0;
-    upstreamAnswers = (request, response) => {
+    upstreamResponses = (request, response) => {
       open++;
       request.socket.once('close', () => open--);
-      answer(request, response);
+      handle(request, response);
     };
     expect(await message(await challenge(id))).toBe(expected);
     expect(await message(await certificate(id))).toBe(expected);
     expect(reasons()).toEqual(Array(2).fill(expect.stringContaining(reason)));
     await until('no connection is left', () => open === 0);
-    upstreamAnswers = (__, response) => response.end('license');
+    upstreamResponses = (__, response) => response.end('license');
     expect(await (await challenge(id)).text()).toBe('license');
   });
 });

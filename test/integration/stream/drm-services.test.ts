@@ -43,13 +43,13 @@ afterAll(async () => {
 beforeEach(() => {
   seen = [];
   upstreamSays = { status: 200, body: Buffer.from([0, 1, 2, 255]) };
-  service.answer = undefined;
+  service.response = undefined;
   service.asked.length = 0;
 });
 
 const token = (playbackId: string, aud: string) =>
   signToken(key, { kid: key.keyId, sub: playbackId, aud, exp: inSeconds(600) });
-const message = async (answer: Response) => `${answer.status} ${JSON.stringify(await answer.json())}`;
+const message = async (response: Response) => `${response.status} ${JSON.stringify(await response.json())}`;
 const playlist = (id: string) => fetch(`${server.origin}/${id}.m3u8?token=${token(id, 'v')}`);
 
 const cpixId = () =>
@@ -114,9 +114,9 @@ describe('a license server', () => {
     ['playready', '/pr'],
     ['fairplay', '/fp'],
   ])('of %s gets the challenge as it is', async (system, url) => {
-    const answer = await challenge(await licensedId(), system, { 'content-type': 'text/xml', soapaction: '"x"' });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from([0, 1, 2, 255]));
+    const response = await challenge(await licensedId(), system, { 'content-type': 'text/xml', soapaction: '"x"' });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from([0, 1, 2, 255]));
     expect(seen).toHaveLength(1);
     expect(seen[0]).toMatchObject({ method: 'POST', url, headers: { 'content-type': 'text/xml', soapaction: '"x"' } });
     expect(seen[0]!.body).toEqual(Buffer.from([8, 4, 0, 255]));
@@ -125,8 +125,8 @@ describe('a license server', () => {
 
   test('gives the certificate of FairPlay', async () => {
     const id = await licensedId();
-    const answer = await fetch(`${server.origin}/appcert/fairplay/${id}?token=${token(id, 'd')}`);
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from([0, 1, 2, 255]));
+    const response = await fetch(`${server.origin}/appcert/fairplay/${id}?token=${token(id, 'd')}`);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from([0, 1, 2, 255]));
     expect(seen[0]).toMatchObject({ method: 'GET', url: '/cert' });
     expect(await message(await fetch(`${server.origin}/appcert/fairplay/${id}`))).toBe(
       '400 {"code":3,"message":"Token is missing"}',
@@ -152,8 +152,8 @@ describe('a license server', () => {
 
   test('on a private address is not asked unless the configuration allows it', async () => {
     for (const allowPrivate of [false, ['10.0.0.0/8']]) {
-      const answer = await challenge(await licensedId(allowPrivate), 'widevine');
-      expect(answer.status).toBe(503);
+      const response = await challenge(await licensedId(allowPrivate), 'widevine');
+      expect(response.status).toBe(503);
     }
     expect(seen).toEqual([]);
     expect((await challenge(await licensedId(true), 'widevine')).status).toBe(200);

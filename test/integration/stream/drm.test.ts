@@ -114,10 +114,10 @@ describe('init segments and segments', () => {
       for (const start of starts.filter((each) => each >= 0 && each <= last)) {
         for (const length of [1, 17, 5000, 700_000]) {
           const end = Math.min(last, start + length - 1);
-          const answer = await play.get(path, { range: `bytes=${start}-${end}` });
+          const response = await play.get(path, { range: `bytes=${start}-${end}` });
           const range = `bytes ${start}-${end}/${whole.length}`;
-          expect([answer.status, answer.headers.get('content-range')]).toEqual([206, range]);
-          expect((await bytesOf(answer)).equals(whole.subarray(start, end + 1)), range).toBe(true);
+          expect([response.status, response.headers.get('content-range')]).toEqual([206, range]);
+          expect((await bytesOf(response)).equals(whole.subarray(start, end + 1)), range).toBe(true);
         }
       }
       expect((await play.get(path, { range: `bytes=${whole.length}-` })).status).toBe(416);
@@ -179,10 +179,10 @@ describe('a license', () => {
   const kid = async () => (await play.contentKeys())[0]!.kid.toString('base64url');
 
   test('holds the keys that are asked for', async () => {
-    const answer = await play.license({ kids: [await kid()], type: 'temporary' });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    expect(answer.headers.get('cache-control')).toBe('private, no-store');
-    expect(await answer.json()).toEqual({
+    const response = await play.license({ kids: [await kid()], type: 'temporary' });
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('cache-control')).toBe('private, no-store');
+    expect(await response.json()).toEqual({
       keys: [{ kty: 'oct', kid: await kid(), k: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/) }],
       type: 'temporary',
     });
@@ -231,16 +231,16 @@ describe('a license', () => {
 
   test('is refused before the asset is ready', async () => {
     const { drmId } = await server.addAsset({ status: 'preparing' });
-    const answer = await play.license({ kids: [] }, `?token=${play.token('d', {}, drmId)}`, drmId);
-    expect(await messageOf(answer)).toBe('412 {"code":9,"message":"Asset is not ready"}');
+    const response = await play.license({ kids: [] }, `?token=${play.token('d', {}, drmId)}`, drmId);
+    expect(await messageOf(response)).toBe('412 {"code":9,"message":"Asset is not ready"}');
   });
 
   test.each(['', 'x', '[]', 'null', '{"kids":1}', '{"kids":["AAAAAAAAAAAAAAAAAAAAAA"]}', '{"kids":[null]}'])(
     'is refused to the request %j',
     async (body) => {
-      const answer = await play.license(body);
-      expect(answer.status).toBe(400);
-      expect(await answer.json()).toMatchObject({ code: 3 });
+      const response = await play.license(body);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: 3 });
     },
   );
 

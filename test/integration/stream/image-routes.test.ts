@@ -107,10 +107,10 @@ test('equal images are made once, also by requests at the same time; all playbac
   ];
   const etags = new Set<string | null>();
   const jobs = await jobsDuring(async () => {
-    for (const answer of await Promise.all([...same, ...same].map((path) => get(path)))) {
-      expect(answer.status).toBe(200);
-      etags.add(answer.headers.get('etag'));
-      await answer.arrayBuffer();
+    for (const response of await Promise.all([...same, ...same].map((path) => get(path)))) {
+      expect(response.status).toBe(200);
+      etags.add(response.headers.get('etag'));
+      await response.arrayBuffer();
     }
   });
   expect([jobs, etags.size]).toEqual([1, 1]);
@@ -157,8 +157,8 @@ test('a storyboard points to the sheet beside it, with what belongs to it, whate
     for (const headers of [{}, elsewhere]) {
       for (const file of [path, path.replace('.vtt', '.json')]) {
         const outgoing = request({ hostname, port, path: file, headers }).end();
-        const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-        texts.push(Buffer.concat(await answer.toArray()).toString());
+        const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+        texts.push(Buffer.concat(await response.toArray()).toString());
       }
     }
     const [vtt, json] = texts as [string, string];
@@ -205,10 +205,10 @@ test('what a multivariant playlist names for previews and chapters can be had as
     // The second of the two segments: 2 s.
     expect(text).toContain('#EXTINF:2.000000,\n#EXT-X-TILES:RESOLUTION=256x144,LAYOUT=5x10,DURATION=0.040000\n');
     const sheet = new URL(/^storyboard.*$/m.exec(text)![0], images.url);
-    const answer = await get(sheet.href);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
-    expect(answer.headers.get('cache-control')).toMatch(isSigned ? /^private, / : /^public, .*immutable/);
-    const [image] = readRgbFrames([Buffer.from(await answer.arrayBuffer())]);
+    const response = await get(sheet.href);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect(response.headers.get('cache-control')).toMatch(isSigned ? /^private, / : /^public, .*immutable/);
+    const [image] = readRgbFrames([Buffer.from(await response.arrayBuffer())]);
     expect([image!.width, image!.height]).toEqual([1280, 1440]);
     const first = { width: 256, height: 144, ptsSeconds: 0, rgb: Buffer.alloc(256 * 144 * 3) };
     for (let y = 0; y < 144; y++) image!.rgb.copy(first.rgb, y * 256 * 3, y * 1280 * 3, (y * 1280 + 256) * 3);
@@ -228,8 +228,8 @@ test('only a host name that is one, and what trusted proxies say, gets into a pl
   const chaptersAt = async (origin: string, headers: Record<string, string>, { publicId } = asset) => {
     const { hostname, port } = new URL(origin);
     const outgoing = request({ hostname, port, path: `/${publicId}.m3u8`, headers }).end();
-    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-    const playlist = Buffer.concat(await answer.toArray()).toString();
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const playlist = Buffer.concat(await response.toArray()).toString();
     expect(playlist).toMatch(/^#EXTM3U/);
     return /com\.apple\.hls\.chapters",URI="([^"]*)\/[^/]*\/metadata\.json/.exec(playlist)?.[1];
   };
@@ -276,8 +276,8 @@ test('a source that cannot be decoded is an internal error without its cause', a
   const { plan } = await planFile(await fixture('h264-aac.mp4'));
   const broken = await server.addAsset({ path: import.meta.filename, plan });
   for (const file of ['thumbnail.jpg', 'animated.gif', 'storyboard.jpg']) {
-    const answer = await get(`/${broken.publicId}/${file}`);
-    expect([answer.status, await answer.json()]).toEqual([500, { code: 13, message: 'Internal error' }]);
+    const response = await get(`/${broken.publicId}/${file}`);
+    expect([response.status, await response.json()]).toEqual([500, { code: 13, message: 'Internal error' }]);
   }
   // What is worked out from the plan alone needs no video.
   expect((await get(`/${broken.publicId}/storyboard.vtt`)).status).toBe(200);

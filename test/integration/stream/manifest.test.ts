@@ -28,8 +28,8 @@ afterAll(() => server?.stop());
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${server.origin}${path}`, { method, headers });
-const parse = async (answer: Response): Promise<Element> =>
-  new DOMParser().parseFromString(await answer.text(), 'text/xml').documentElement!;
+const parse = async (response: Response): Promise<Element> =>
+  new DOMParser().parseFromString(await response.text(), 'text/xml').documentElement!;
 const all = (parent: Element, name: string): Element[] => Array.from(parent.getElementsByTagName(name));
 const token = (claims: object = {}, sub = asset.signedId) =>
   signToken(key, { kid: key.keyId, sub, aud: 'v', exp: inSeconds(600), ...claims });
@@ -54,12 +54,12 @@ const filesOf = (root: Element, url: string): Map<string, string[]> =>
 
 test('names segments that exist, with the times that are in them', async () => {
   const path = `/${asset.publicId}.mpd`;
-  const answer = await get(path);
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('content-type')).toBe('application/dash+xml');
-  expect(answer.headers.get('cache-control')).toBe('no-cache');
-  expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-  const root = await parse(answer);
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/dash+xml');
+  expect(response.headers.get('cache-control')).toBe('no-cache');
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  const root = await parse(response);
   expect(all(root, 'Title')[0]!.textContent).toBe('Harbour "walk" & <1> ');
   const files = filesOf(root, `${server.origin}${path}`);
   expect(new Set(files.keys())).toEqual(
@@ -82,11 +82,11 @@ test('names segments that exist, with the times that are in them', async () => {
 
 test('is the same whole, in part, unchanged and for another method that reads', async () => {
   const path = `/${asset.publicId}.mpd`;
-  const answer = await get(path);
-  const whole = await bytesOf(answer);
+  const response = await get(path);
+  const whole = await bytesOf(response);
   const part = await get(path, { range: 'bytes=5-19' });
   expect([part.status, await part.text()]).toEqual([206, whole.subarray(5, 20).toString()]);
-  const etag = answer.headers.get('etag')!;
+  const etag = response.headers.get('etag')!;
   expect((await get(path, { 'if-none-match': etag })).status).toBe(304);
   const head = await get(path, {}, 'HEAD');
   expect([head.status, head.headers.get('content-length')]).toEqual([200, String(whole.length)]);
@@ -126,9 +126,9 @@ describe('of a signed id', () => {
   test('needs a token and carries signatures that open its segments alone', async () => {
     expect(await messageOf(await get(`/${asset.signedId}.mpd`))).toBe('403 {"code":7,"message":"Token is missing"}');
     const path = `/${asset.signedId}.mpd?token=${token({ max_resolution: '270p', asset_start_time: 4.5 })}`;
-    const answer = await get(path);
-    expect(answer.headers.get('cache-control')).toBe('private, no-cache');
-    const files = filesOf(await parse(answer), `${server.origin}${path}`);
+    const response = await get(path);
+    expect(response.headers.get('cache-control')).toBe('private, no-cache');
+    const files = filesOf(await parse(response), `${server.origin}${path}`);
     expect([...files.keys()]).toEqual(['270p', 'audio', 'images']);
     for (const url of [...files.values()].flat()) expect([(await fetch(url)).status, url]).toEqual([200, url]);
     const [init, first] = files.get('270p')!;

@@ -42,7 +42,7 @@ const claims = (over: object = {}) => ({
 const without = (...names: string[]) =>
   Object.fromEntries(Object.entries(claims()).filter(([name]) => !names.includes(name)));
 const encode = (text: string) => Buffer.from(text).toString('base64url');
-const answer = async (token: string | undefined, { path = `/${asset.signedId}.m3u8`, query = '' } = {}) => {
+const responseTo = async (token: string | undefined, { path = `/${asset.signedId}.m3u8`, query = '' } = {}) => {
   const response = await fetch(`${server.origin}${path}?${token === undefined ? '' : `token=${token}`}${query}`);
   const text = await response.text();
   expect(response.headers.get('cache-control')).toMatch(/^private/);
@@ -209,7 +209,7 @@ describe('a signed id answers', () => {
     ['an expiry far away', () => signToken(key, claims({ exp: 1e300 })), 200],
     ['an expiry with a fraction', () => signToken(key, claims({ exp: inSeconds(600) + 0.5 })), 200],
   ])('%s', async (_, token, expected) => {
-    expect(await answer(token())).toBe(expected);
+    expect(await responseTo(token())).toBe(expected);
   });
 
   test('rules in the order of the table: an expired token of an unknown key is of an unknown key', async () => {
@@ -224,7 +224,7 @@ describe('a signed id answers', () => {
     let over: object = broken;
     for (const [fixed, message] of steps) {
       over = { ...over, ...fixed, ...('kid' in fixed ? {} : { kid: key.keyId }) };
-      expect(await answer(signToken(key, claims(over)))).toBe(`403 7 ${message}`);
+      expect(await responseTo(signToken(key, claims(over)))).toBe(`403 7 ${message}`);
     }
   });
 });
@@ -233,23 +233,23 @@ test('access comes before the state; the same token opens every kind of address 
   const token = signToken(key, claims({ sub: preparing.signedId }));
   for (const path of ['.m3u8', '', '/metadata.json', '/720p.mp4']) {
     const of = (id: string) => ({ path: `/${id}${path}` });
-    expect(await answer(token, of(preparing.signedId)), path).toBe('412 9 Asset is not ready');
-    expect(await answer(undefined, of(preparing.signedId)), path).toBe('403 7 Token is missing');
-    expect(await answer(token, of(asset.signedId)), path).toBe('403 7 Token subject does not match');
+    expect(await responseTo(token, of(preparing.signedId)), path).toBe('412 9 Asset is not ready');
+    expect(await responseTo(undefined, of(preparing.signedId)), path).toBe('403 7 Token is missing');
+    expect(await responseTo(token, of(asset.signedId)), path).toBe('403 7 Token subject does not match');
   }
 });
 
 test('a public id ignores tokens; of several tokens the last one counts', async () => {
   expect((await fetch(`${server.origin}/${asset.publicId}.m3u8?token=abc`)).status).toBe(200);
   const good = signToken(key, claims());
-  expect(await answer('abc', { query: `&token=${good}` })).toBe(200);
-  expect(await answer(good, { query: '&token=abc' })).toBe('403 7 Token is malformed');
+  expect(await responseTo('abc', { query: `&token=${good}` })).toBe(200);
+  expect(await responseTo(good, { query: '&token=abc' })).toBe('403 7 Token is malformed');
 });
 
 test('a removed key opens nothing any more, at once', async () => {
   const short = await newKey(server.sdk());
   const token = signToken(short, claims({ kid: short.keyId }));
-  expect(await answer(token)).toBe(200);
+  expect(await responseTo(token)).toBe(200);
   await server.sdk().system.signingKeys.delete(short.keyId);
-  expect(await answer(token)).toBe('403 7 Token key is unknown');
+  expect(await responseTo(token)).toBe('403 7 Token key is unknown');
 });

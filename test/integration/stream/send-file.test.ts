@@ -98,8 +98,8 @@ afterAll(async () => {
 
 const get = async (headers: Record<string, string> = {}): Promise<IncomingMessage> => {
   const outgoing = request({ port, host: '127.0.0.1', headers }).end();
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-  return answer;
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return response;
 };
 
 test('tells what went out, and whether the viewer stayed to the end', async () => {
@@ -109,9 +109,9 @@ test('tells what went out, and whether the viewer stayed to the end', async () =
   await expect.poll(() => left, { timeout: 120_000 }).toBe(1);
 
   for (const headers of [{}, { range: 'bytes=10-19' }, { 'if-none-match': '"a"' }]) {
-    const answer = await get(headers as Record<string, string>);
-    answer.resume();
-    await once(answer, 'end');
+    const response = await get(headers as Record<string, string>);
+    response.resume();
+    await once(response, 'end');
   }
   await expect.poll(() => left, { timeout: 120_000 }).toBe(4);
   const [cut, ...whole] = sent;
@@ -134,8 +134,8 @@ test('gives up a viewer who left before the file was opened', async () => {
 });
 
 test('answers 500 and closes the file when a header is refused', async () => {
-  const answer = await fetch(`http://127.0.0.1:${port}/refused`);
-  expect([answer.status, await answer.json(), returned]).toEqual([
+  const response = await fetch(`http://127.0.0.1:${port}/refused`);
+  expect([response.status, await response.json(), returned]).toEqual([
     500,
     expect.objectContaining({ code: 'ERR_INVALID_CHAR' }),
     1,
@@ -172,9 +172,9 @@ test('sends whole files to 100 readers at once, some of whom wait or leave', asy
       path: '/numbers',
       headers: { range: `bytes=${start}-` },
     }).end();
-    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     const parts: Buffer[] = [];
-    for await (const part of answer) {
+    for await (const part of response) {
       parts.push(part as Buffer);
       if (turn % 5 === 0 && parts.length === 3) break;
       if (turn % 3 === 0) await new Promise((resolve) => setTimeout(resolve, parts.length % 7));
@@ -190,13 +190,13 @@ const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).d
 
 const hot = async (method: string, headers: Record<string, string> = {}) => {
   const before = released;
-  const answer = await fetch(`http://127.0.0.1:${port}/hot`, { method, headers });
-  const body = digestOf(Buffer.from(await answer.arrayBuffer()));
-  if (method === 'GET' && (answer.status === 200 || answer.status === 206))
+  const response = await fetch(`http://127.0.0.1:${port}/hot`, { method, headers });
+  const body = digestOf(Buffer.from(await response.arrayBuffer()));
+  if (method === 'GET' && (response.status === 200 || response.status === 206))
     await expect.poll(() => released, { timeout: 120_000 }).toBe(before + 1);
   else expect(released).toBe(before);
-  const range = answer.headers.get('content-range');
-  return { status: answer.status, length: answer.headers.get('content-length'), range, body };
+  const range = response.headers.get('content-range');
+  return { status: response.status, length: response.headers.get('content-length'), range, body };
 };
 
 test('follows the same rules when the content is in memory, and gives it back', async () => {
@@ -225,8 +225,8 @@ test('follows the same rules when the content is in memory, and gives it back', 
 test('gives content in memory back when its reader leaves', async () => {
   const [counted, given] = [sent.length, released];
   const outgoing = request({ port, host: '127.0.0.1', path: '/hot' }).end();
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-  answer.destroy();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  response.destroy();
   await expect.poll(() => released, { timeout: 120_000 }).toBe(given + 1);
   const [{ bytes, isWhole }] = sent.slice(counted) as [{ bytes: number; isWhole: boolean }];
   expect(isWhole).toBe(false);
@@ -234,7 +234,7 @@ test('gives content in memory back when its reader leaves', async () => {
 });
 
 test('a file that is sent in another form is read from memory, which is given back', async () => {
-  const answer = await fetch(`http://127.0.0.1:${port}/changed`);
-  expect(await answer.text()).toBe('MEMORY');
+  const response = await fetch(`http://127.0.0.1:${port}/changed`);
+  expect(await response.text()).toBe('MEMORY');
   await expect.poll(() => given).toBe(1);
 });

@@ -6,7 +6,7 @@ import { type PreparedAsset, startPlayback } from '../../support/players/playbac
 import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
 import { startApi } from '../../support/servers/api.js';
 import { alteredAddresses, same } from '../../support/wire/altered-urls.js';
-import { type RawAnswer, sendRaw } from '../../support/wire/raw-get.js';
+import { type RawResponse, sendRaw } from '../../support/wire/raw-get.js';
 
 let server: Awaited<ReturnType<typeof startPlayback>>;
 let asset: PreparedAsset;
@@ -51,7 +51,7 @@ describe('a signed segment', () => {
   test('answers HEAD like GET without a body, and a range', async () => {
     const whole = await get(`${segment}?${query}`);
     const head = await get(`${segment}?${query}`, 'HEAD');
-    const lasting = ({ headers: { date, 'x-request-id': id, ...rest } }: RawAnswer) => rest;
+    const lasting = ({ headers: { date, 'x-request-id': id, ...rest } }: RawResponse) => rest;
     expect([head.status, head.body.length, lasting(head)]).toEqual([200, 0, lasting(whole)]);
     const bareHead = await get(segment, 'HEAD');
     expect([bareHead.status, bareHead.headers['cache-control']]).toEqual([403, 'private, no-cache']);

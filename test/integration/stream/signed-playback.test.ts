@@ -33,7 +33,7 @@ const sign = (params: Record<string, string> = {}, id = asset.signedId): Promise
 const get = (address: string, headers: Record<string, string> = {}) =>
   fetch(new URL(address, server.origin), { headers });
 /** `ok`, or status and message. */
-const answer = async (address: string, headers: Record<string, string> = {}): Promise<string> => {
+const responseTo = async (address: string, headers: Record<string, string> = {}): Promise<string> => {
   const response = await get(address, headers);
   const text = await response.text();
   return response.ok ? 'ok' : `${response.status} ${JSON.parse(text).message}`;
@@ -104,8 +104,8 @@ describe('modifiers', () => {
     for (const asset_start_time of [4.5, '4.5']) {
       expect((await videosIn(own({ asset_start_time })))[0]).toMatch(/\?segments=\d+-\d+&signature=/);
     }
-    expect(await answer(own({ asset_start_time: 1e6 }))).toBe('400 Invalid parameter: asset_start_time');
-    expect(await answer(own({ program_start_time: 1 }))).toBe('400 Invalid parameter: program_start_time');
+    expect(await responseTo(own({ asset_start_time: 1e6 }))).toBe('400 Invalid parameter: asset_start_time');
+    expect(await responseTo(own({ program_start_time: 1 }))).toBe('400 Invalid parameter: program_start_time');
   });
 
   test('of the query are ignored, good or bad', async () => {
@@ -124,26 +124,26 @@ describe('modifiers', () => {
     expect([more.length, all.includes('720p'), child!.includes('/270p/')]).toEqual([0, true, true]);
     const raise = (address: string) => address.replace('/270p/', '/720p/');
     for (const address of [child!, ...(await addressesIn(child!)).slice(0, 2)]) {
-      expect(await answer(address)).toBe('ok');
-      expect(await answer(raise(address))).toBe('403 Token signature is invalid');
+      expect(await responseTo(address)).toBe('ok');
+      expect(await responseTo(raise(address))).toBe('403 Token signature is invalid');
     }
     const bare = new URL(raise(child!));
     bare.search = `?token=${capped}`;
-    expect(await answer(bare.href)).toBe('403 Token is missing');
+    expect(await responseTo(bare.href)).toBe('403 Token is missing');
   });
 
   test('an instant clip gives its own segments and no other', async () => {
     const [child] = await videosIn(masterOf(await sign({ asset_start_time: '4.5' })));
     const [init, first] = await addressesIn(child!);
-    expect([await answer(init!), await answer(first!)]).toEqual(['ok', 'ok']);
-    expect(await answer(first!.replace(/\d+\.m4s/, '0.m4s'))).toBe('403 Token signature is invalid');
+    expect([await responseTo(init!), await responseTo(first!)]).toEqual(['ok', 'ok']);
+    expect(await responseTo(first!.replace(/\d+\.m4s/, '0.m4s'))).toBe('403 Token signature is invalid');
     for (const changed of [
       child!.replace(/segments=\d+/, 'segments=0'),
       child!.replace(/segments=[^&]+&/, ''),
       `${first!}&segments=0-99`,
       first!.replace(/segments=[^&]+&/, ''),
     ]) {
-      expect(await answer(changed), changed).toBe('403 Token signature is invalid');
+      expect(await responseTo(changed), changed).toBe('403 Token signature is invalid');
     }
   });
 });
@@ -160,29 +160,33 @@ test('a child address is good for itself alone', async () => {
   };
   const second = await newKey();
   const invalid = '403 Token signature is invalid';
-  expect(await answer(url.href)).toBe('ok');
-  expect(await answer(url.href.replace(asset.signedId, other.signedId))).toBe(invalid);
-  expect(await answer(withSignature(Number(expiry) + 1, keyId, restriction, code))).toBe(invalid);
-  expect(await answer(withSignature(expiry, second.keyId, restriction, code))).toBe(invalid);
-  expect(await answer(withSignature(expiry, keyId, 'R'.repeat(40), code))).toBe(invalid);
+  expect(await responseTo(url.href)).toBe('ok');
+  expect(await responseTo(url.href.replace(asset.signedId, other.signedId))).toBe(invalid);
+  expect(await responseTo(withSignature(Number(expiry) + 1, keyId, restriction, code))).toBe(invalid);
+  expect(await responseTo(withSignature(expiry, second.keyId, restriction, code))).toBe(invalid);
+  expect(await responseTo(withSignature(expiry, keyId, 'R'.repeat(40), code))).toBe(invalid);
   expect(
-    await answer(withSignature(expiry, keyId, restriction, `${code!.startsWith('A') ? 'B' : 'A'}${code!.slice(1)}`)),
+    await responseTo(
+      withSignature(expiry, keyId, restriction, `${code!.startsWith('A') ? 'B' : 'A'}${code!.slice(1)}`),
+    ),
   ).toBe(invalid);
-  expect(await answer(withSignature())).toBe('403 Token is missing');
-  expect(await answer(`${url.origin}${url.pathname}`)).toBe('403 Token is missing');
-  expect(await answer(url.href.replace(`/${GENERATION}/`, `/${GENERATION + 1}/`))).toBe(invalid);
-  expect(await answer(masterOf('', `&signature=${url.searchParams.get('signature')}`))).toBe('403 Token is missing');
-  expect(await answer(`/${asset.signedId}/metadata.json${url.search}`)).toBe(invalid);
-  expect(await answer(`/${asset.signedId}/720p.mp4${url.search}`)).toBe('403 Token is missing');
+  expect(await responseTo(withSignature())).toBe('403 Token is missing');
+  expect(await responseTo(`${url.origin}${url.pathname}`)).toBe('403 Token is missing');
+  expect(await responseTo(url.href.replace(`/${GENERATION}/`, `/${GENERATION + 1}/`))).toBe(invalid);
+  expect(await responseTo(masterOf('', `&signature=${url.searchParams.get('signature')}`))).toBe(
+    '403 Token is missing',
+  );
+  expect(await responseTo(`/${asset.signedId}/metadata.json${url.search}`)).toBe(invalid);
+  expect(await responseTo(`/${asset.signedId}/720p.mp4${url.search}`)).toBe('403 Token is missing');
 });
 
 test('child addresses end with the token', async () => {
   const claims = { kid: key.keyId, sub: asset.signedId, aud: 'v', exp: inSeconds(3) };
   const [child] = await videosIn(masterOf(signToken(key, claims)));
   const [, segment] = await addressesIn(child!);
-  const whileValid = await answer(segment!);
-  await expect.poll(() => answer(segment!), { timeout: 120_000 }).toBe('403 Token has expired');
-  expect(await answer(child!)).toBe('403 Token has expired');
+  const whileValid = await responseTo(segment!);
+  await expect.poll(() => responseTo(segment!), { timeout: 120_000 }).toBe('403 Token has expired');
+  expect(await responseTo(child!)).toBe('403 Token has expired');
   // On a machine that was busy for three seconds it may have ended before.
   expect(['ok', '403 Token has expired']).toContain(whileValid);
 });
@@ -192,24 +196,24 @@ describe('a key', () => {
 
   test('that was removed here ends child addresses at once', async () => {
     const segment = await segmentOf();
-    expect(await answer(segment)).toBe('ok');
+    expect(await responseTo(segment)).toBe('ok');
     await mux.system.signingKeys.delete(key.keyId);
-    expect(await answer(segment)).toBe('403 Token key is unknown');
+    expect(await responseTo(segment)).toBe('403 Token key is unknown');
   });
 
   test('that was removed elsewhere ends them within sixty seconds', async () => {
     const segment = await segmentOf();
     await server.database.queryable.deleteFrom('signing_key').where('id', '=', key.keyId).execute();
-    expect(await answer(segment)).toBe('ok');
+    expect(await responseTo(segment)).toBe('ok');
     server.clock.aheadMs += 31_000;
-    await answer(segment);
-    await expect.poll(() => answer(segment)).toBe('403 Token key is unknown');
+    await responseTo(segment);
+    await expect.poll(() => responseTo(segment)).toBe('403 Token key is unknown');
 
     key = await newKey();
     const unused = await segmentOf();
     await server.database.queryable.deleteFrom('signing_key').where('id', '=', key.keyId).execute();
     server.clock.aheadMs += 59_000;
-    expect(await answer(unused)).toBe('403 Token key is unknown');
+    expect(await responseTo(unused)).toBe('403 Token key is unknown');
   });
 });
 
@@ -225,19 +229,19 @@ describe('a restriction', () => {
     const init = /URI="([^"]+)"/.exec(await (await get(child, page)).text())![1]!;
     return [master, child, new URL(init, child).href];
   };
-  const answers = async (addresses: string[], headers: Record<string, string>) =>
-    new Set(await Promise.all(addresses.map((address) => answer(address, headers))));
+  const responses = async (addresses: string[], headers: Record<string, string>) =>
+    new Set(await Promise.all(addresses.map((address) => responseTo(address, headers))));
 
   test('holds for playlists and segments alike', async () => {
     const { id } = await create(['*.example.com'], { allow_high_risk_user_agent: false, allow_no_user_agent: false });
     const addresses = await restricted(id);
     expect(new URL(addresses[1]!).search).toContain(`.${id}.`);
-    expect(await answers(addresses, page)).toEqual(new Set(['ok']));
-    expect(await answers(addresses, { 'user-agent': 'Mozilla' })).toEqual(new Set([denied]));
-    expect(await answers(addresses, { ...page, referer: 'https://example.com/' })).toEqual(new Set([denied]));
-    expect(await answers(addresses, { ...page, 'user-agent': 'curl/8.5.0' })).toEqual(new Set([denied]));
-    expect(await answers(addresses, { ...page, 'user-agent': '' })).toEqual(new Set([denied]));
-    expect(await answers(addresses, { 'user-agent': 'Mozilla', origin: 'https://a.example.com' })).toEqual(
+    expect(await responses(addresses, page)).toEqual(new Set(['ok']));
+    expect(await responses(addresses, { 'user-agent': 'Mozilla' })).toEqual(new Set([denied]));
+    expect(await responses(addresses, { ...page, referer: 'https://example.com/' })).toEqual(new Set([denied]));
+    expect(await responses(addresses, { ...page, 'user-agent': 'curl/8.5.0' })).toEqual(new Set([denied]));
+    expect(await responses(addresses, { ...page, 'user-agent': '' })).toEqual(new Set([denied]));
+    expect(await responses(addresses, { 'user-agent': 'Mozilla', origin: 'https://a.example.com' })).toEqual(
       new Set(['ok']),
     );
   });
@@ -245,19 +249,19 @@ describe('a restriction', () => {
   test('counts as changed at once, and removed lets nobody in', async () => {
     const { id } = await create(['www.example.com']);
     const addresses = await restricted(id);
-    expect(await answers(addresses, page)).toEqual(new Set(['ok']));
+    expect(await responses(addresses, page)).toEqual(new Set(['ok']));
     await mux.video.playbackRestrictions.updateReferrer(id, { allowed_domains: ['other.org'] });
-    expect(await answers(addresses, page)).toEqual(new Set([denied]));
+    expect(await responses(addresses, page)).toEqual(new Set([denied]));
     await mux.video.playbackRestrictions.updateReferrer(id, { allowed_domains: [], allow_no_referrer: true });
-    expect(await answers(addresses, page)).toEqual(new Set([denied]));
-    expect(await answers(addresses, {})).toEqual(new Set(['ok']));
+    expect(await responses(addresses, page)).toEqual(new Set([denied]));
+    expect(await responses(addresses, {})).toEqual(new Set(['ok']));
     await mux.video.playbackRestrictions.updateUserAgent(id, {
       allow_no_user_agent: true,
       allow_high_risk_user_agent: false,
     });
-    expect(await answers(addresses, { 'user-agent': 'Lavf/60' })).toEqual(new Set([denied]));
+    expect(await responses(addresses, { 'user-agent': 'Lavf/60' })).toEqual(new Set([denied]));
     await mux.video.playbackRestrictions.delete(id);
-    expect(await answers(addresses, {})).toEqual(new Set(['403 Playback restriction is invalid']));
+    expect(await responses(addresses, {})).toEqual(new Set(['403 Playback restriction is invalid']));
   });
 
   test('that changed elsewhere counts within sixty seconds, one of another environment never', async () => {
@@ -265,7 +269,7 @@ describe('a restriction', () => {
     const addresses = await restricted(id);
     await server.database.queryable.deleteFrom('playback_restriction').where('id', '=', id).execute();
     server.clock.aheadMs += 59_000;
-    expect(await answers(addresses, page)).toEqual(new Set(['403 Playback restriction is invalid']));
+    expect(await responses(addresses, page)).toEqual(new Set(['403 Playback restriction is invalid']));
 
     const other = await server.newEnvironment('Elsewhere');
     const token = await server.newToken({ name: 'elsewhere', environmentId: other.id });
@@ -273,29 +277,29 @@ describe('a restriction', () => {
       referrer: { allowed_domains: ['*'], allow_no_referrer: true },
       user_agent: {},
     });
-    expect(await answer(masterOf(await sign({ playback_restriction_id: foreign.id })))).toBe(
+    expect(await responseTo(masterOf(await sign({ playback_restriction_id: foreign.id })))).toBe(
       '403 Playback restriction is invalid',
     );
   });
 
   test('does not touch public ids', async () => {
-    expect(await answer(`/${asset.publicId}.m3u8?playback_restriction_id=x`)).toBe('ok');
+    expect(await responseTo(`/${asset.publicId}.m3u8?playback_restriction_id=x`)).toBe('ok');
   });
 });
 
 test('segments of a signed id ask neither the database nor RSA', async () => {
   const [child] = await videosIn(masterOf(await sign()));
   const [init, segment] = await addressesIn(child!);
-  await answer(init!);
-  await answer(segment!);
+  await responseTo(init!);
+  await responseTo(segment!);
   const queries = vi.spyOn(server.database.queryable, 'selectFrom');
   const verifications = vi.spyOn(crypto.subtle, 'verify');
   const counts = () => [queries.mock.calls.length, verifications.mock.calls.length];
   try {
     server.clock.aheadMs += 20_000;
-    for (let i = 0; i < 20; i++) expect(await answer(segment!)).toBe('ok');
+    for (let i = 0; i < 20; i++) expect(await responseTo(segment!)).toBe('ok');
     expect(counts()).toEqual([0, 0]);
-    await answer(masterOf(await sign()));
+    await responseTo(masterOf(await sign()));
     expect(counts()).toEqual([0, 1]);
   } finally {
     queries.mockRestore();

@@ -59,8 +59,8 @@ afterAll(() => server?.stop());
 
 const get = (address: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${server.origin}/${address}`, { headers, method });
-const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
-const refusal = async (answer: Response) => [answer.status, await answer.json()];
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+const refusal = async (response: Response) => [response.status, await response.json()];
 const signed = (claims: object = {}, id = asset.signedId) =>
   signToken(key, { kid: key.keyId, sub: id, aud: 'v', exp: inSeconds(60), ...claims });
 
@@ -107,9 +107,9 @@ describe('a file', () => {
   });
 
   test('of audio is called audio', async () => {
-    const answer = await get(`${asset.publicId}/audio.m4a?download=Harbor%20walk`);
-    expect(answer.headers.get('content-type')).toBe('audio/mp4');
-    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="Harbor walk.m4a"');
+    const response = await get(`${asset.publicId}/audio.m4a?download=Harbor%20walk`);
+    expect(response.headers.get('content-type')).toBe('audio/mp4');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="Harbor walk.m4a"');
   });
 
   test.each([
@@ -118,8 +118,8 @@ describe('a file', () => {
     ['download=', null],
     ['max_resolution=nonsense&CMCD=bl%3D1', null],
   ])('with ?%s', async (query, expected) => {
-    const answer = await get(`${asset.publicId}/highest.mp4?${query}`, {}, 'HEAD');
-    expect([answer.status, answer.headers.get('content-disposition')]).toEqual([200, expected]);
+    const response = await get(`${asset.publicId}/highest.mp4?${query}`, {}, 'HEAD');
+    expect([response.status, response.headers.get('content-disposition')]).toEqual([200, expected]);
   });
 
   test.each(['270p.mp4', '720p.mp4', '480p.mp4', 'low.mp4', 'any.mp4', 'highest.m4a', 'highest', 'a/highest.mp4'])(
@@ -132,8 +132,8 @@ describe('a file', () => {
   test('of an asset that is not ready, or of no asset', async () => {
     for (const status of ['preparing', 'errored'] as const) {
       const other = await server.addAsset({ status });
-      const answer = await get(`${other.publicId}/highest.mp4`);
-      expect(await refusal(answer)).toEqual([412, { code: 9, message: 'Asset is not ready' }]);
+      const response = await get(`${other.publicId}/highest.mp4`);
+      expect(await refusal(response)).toEqual([412, { code: 9, message: 'Asset is not ready' }]);
       // Who may not see it does not learn that.
       expect((await get(`${other.signedId}/highest.mp4`)).status).toBe(403);
     }
@@ -161,12 +161,12 @@ describe('a file of a signed id', () => {
   test('needs a token for video, and may be named beside it', async () => {
     const address = `${asset.signedId}/highest.mp4`;
     expect(await refusal(await get(address))).toEqual([403, { code: 7, message: 'Token is missing' }]);
-    const answer = await get(`${address}?token=${signed({ max_resolution: '360p' })}&download=walk`, {
+    const response = await get(`${address}?token=${signed({ max_resolution: '360p' })}&download=walk`, {
       range: 'bytes=0-9',
     });
-    expect(answer.status).toBe(206);
-    expect(answer.headers.get('cache-control')).toBe('private, max-age=3600');
-    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="walk.mp4"');
+    expect(response.status).toBe(206);
+    expect(response.headers.get('cache-control')).toBe('private, max-age=3600');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="walk.mp4"');
     for (const [claims, message] of [
       [{ aud: 't' }, 'Token audience does not match'],
       [{ exp: inSeconds(-1) }, 'Token has expired'],
@@ -195,25 +195,28 @@ describe('a file of a signed id', () => {
       ['highest.mp4', video],
       ['audio.m4a', audio],
     ] as const) {
-      const answer = await get(`${asset.signedId}/${name}?token=${signed(claims)}`, { range: 'bytes=0-9' });
-      if (status === 200) expect(answer.status).toBe(206);
+      const response = await get(`${asset.signedId}/${name}?token=${signed(claims)}`, { range: 'bytes=0-9' });
+      if (status === 200) expect(response.status).toBe(206);
       else {
-        expect(await refusal(answer)).toEqual([403, { code: 7, message: 'Playback is restricted' }]);
-        expect(answer.headers.get('cache-control')).toBe('private, no-cache');
+        expect(await refusal(response)).toEqual([403, { code: 7, message: 'Playback is restricted' }]);
+        expect(response.headers.get('cache-control')).toBe('private, no-cache');
       }
     }
   });
 
   test('of a public id is not: whoever may have it may have all of it', async () => {
-    const answer = await get(`${asset.publicId}/highest.mp4?max_resolution=270p&asset_start_time=2`, {
+    const response = await get(`${asset.publicId}/highest.mp4?max_resolution=270p&asset_start_time=2`, {
       range: 'bytes=0-9',
     });
-    expect(answer.status).toBe(206);
+    expect(response.status).toBe(206);
   });
 
   test('is never sent where DRM is asked for', async () => {
-    const answer = await get(`${drmId}/highest.mp4?token=${signed({}, drmId)}`);
-    expect(await refusal(answer)).toEqual([403, { code: 7, message: 'Static renditions are not available with DRM' }]);
+    const response = await get(`${drmId}/highest.mp4?token=${signed({}, drmId)}`);
+    expect(await refusal(response)).toEqual([
+      403,
+      { code: 7, message: 'Static renditions are not available with DRM' },
+    ]);
     expect((await get(`${drmId}/highest.mp4`)).status).toBe(403);
   });
 });

@@ -27,10 +27,10 @@ const textOf = async (path: string) => (await get(path)).text();
 const top = () => source.video.renditions.at(-1)!.name;
 const segmentPath = (file: string, rendition = top()) => `/${asset.publicId}/${GENERATION}/${rendition}/${file}`;
 const refusal = async (response: Promise<Response>) => {
-  const answer = await response;
-  expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-  expect(answer.headers.get('content-type')).toContain('application/json');
-  return [answer.status, await answer.json()];
+  const settled = await response;
+  expect(settled.headers.get('access-control-allow-origin')).toBe('*');
+  expect(settled.headers.get('content-type')).toContain('application/json');
+  return [settled.status, await settled.json()];
 };
 const token = (header: object, payload: object = {}) =>
   `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.c2ln`;
@@ -120,16 +120,16 @@ test('every segment of every rendition is made, verified and served', async () =
   const { plan, video } = source;
   for (const { name } of video.renditions) {
     for (const file of ['init.mp4', ...video.boundaries.slice(1).map((_, number) => `${number}.m4s`)]) {
-      const answer = await get(segmentPath(file, name));
-      expect([answer.status, answer.headers.get('content-type')], file).toEqual([200, 'video/mp4']);
-      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-      expect((await answer.arrayBuffer()).byteLength).toBe(Number(answer.headers.get('content-length')));
+      const response = await get(segmentPath(file, name));
+      expect([response.status, response.headers.get('content-type')], file).toEqual([200, 'video/mp4']);
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get('content-length')));
     }
   }
   for (const file of ['init.mp4', ...plan.audio!.boundaries.slice(1).map((_, number) => `${number}.m4s`)]) {
-    const answer = await get(segmentPath(file, 'audio'));
-    expect([answer.status, answer.headers.get('content-type')], file).toEqual([200, 'audio/mp4']);
-    await answer.arrayBuffer();
+    const response = await get(segmentPath(file, 'audio'));
+    expect([response.status, response.headers.get('content-type')], file).toEqual([200, 'audio/mp4']);
+    await response.arrayBuffer();
   }
 });
 
@@ -155,10 +155,10 @@ test('BANDWIDTH is no less than what the segments need', async () => {
 test('many viewers of one cold segment wait for one production', async () => {
   const other = await server.addAsset(source);
   const path = `/${other.publicId}/${GENERATION}/${source.video.renditions[0]!.name}/1.m4s`;
-  const answers = await Promise.all(Array.from({ length: 12 }, () => get(path)));
-  const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+  const responses = await Promise.all(Array.from({ length: 12 }, () => get(path)));
+  const bodies = await Promise.all(responses.map(async (response) => Buffer.from(await response.arrayBuffer())));
   expect(bodies.every((body) => body.equals(bodies[0]!))).toBe(true);
-  expect(new Set(answers.map(({ headers }) => headers.get('etag'))).size).toBe(1);
+  expect(new Set(responses.map(({ headers }) => headers.get('etag'))).size).toBe(1);
 });
 
 test('ranges, HEAD and validators of a segment', async () => {
@@ -215,16 +215,16 @@ test('unknown, unready and missing things', async () => {
 test('signed ids: the token is judged before the state', async () => {
   const denied = (message: string) => [403, { code: 7, message }];
   for (const { signedId } of [asset, preparing]) {
-    const answer = (query: string) => refusal(get(`/${signedId}.m3u8${query}`));
-    expect(await answer('')).toEqual(denied('Token is missing'));
-    expect(await answer('?token=')).toEqual(denied('Token is missing'));
-    expect(await answer('?token=abc')).toEqual(denied('Token is malformed'));
-    expect(await answer('?token=a.b.c')).toEqual(denied('Token is malformed'));
-    expect(await answer(`?token=${token({ alg: 'HS256' })}`)).toEqual(denied('Token algorithm is not supported'));
-    expect(await answer(`?token=${token({ alg: 'none' }).replace(/c2ln$/, '')}`)).toEqual(
+    const responseTo = (query: string) => refusal(get(`/${signedId}.m3u8${query}`));
+    expect(await responseTo('')).toEqual(denied('Token is missing'));
+    expect(await responseTo('?token=')).toEqual(denied('Token is missing'));
+    expect(await responseTo('?token=abc')).toEqual(denied('Token is malformed'));
+    expect(await responseTo('?token=a.b.c')).toEqual(denied('Token is malformed'));
+    expect(await responseTo(`?token=${token({ alg: 'HS256' })}`)).toEqual(denied('Token algorithm is not supported'));
+    expect(await responseTo(`?token=${token({ alg: 'none' }).replace(/c2ln$/, '')}`)).toEqual(
       denied('Token algorithm is not supported'),
     );
-    expect(await answer(`?token=${token({ alg: 'RS256' })}`)).toEqual(denied('Token key is unknown'));
+    expect(await responseTo(`?token=${token({ alg: 'RS256' })}`)).toEqual(denied('Token key is unknown'));
   }
   expect(await refusal(get(`/${asset.signedId}/${GENERATION}/${top()}/0.m4s`))).toEqual(denied('Token is missing'));
   expect((await get(`/${asset.publicId}.m3u8?token=abc`)).status).toBe(200);
@@ -244,9 +244,9 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
   '%s is the answer of the API where no playback id can be',
   async (method) => {
     for (const path of ['/_unknown_path', '/_unknown_path.m3u8', '/a/b', '/a/1/270p/0.m4s', '/a/thumbnail.jpg']) {
-      const answer = await get(path, {}, method);
-      await expectError(answer, 404, 'not_found', [NOT_FOUND]);
-      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+      const response = await get(path, {}, method);
+      await expectError(response, 404, 'not_found', [NOT_FOUND]);
+      expect(response.headers.get('access-control-allow-origin')).toBeNull();
     }
     for (const path of [
       `/${newId()}`,
@@ -299,9 +299,9 @@ test('no name that every object has and no NUL is a failure of the server', asyn
 });
 
 test('metadata.json tells the title and the length', async () => {
-  const answer = await get(`/${asset.publicId}/metadata.json`);
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  expect(await answer.json()).toEqual([
+  const response = await get(`/${asset.publicId}/metadata.json`);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(await response.json()).toEqual([
     {
       metadata: [{ key: 'title', value: 'Harbour "walk" <1>' }],
       titles: [{ language: 'und', title: 'Harbour "walk" <1>' }],

@@ -58,18 +58,18 @@ const tracksPath = (asset: WireAsset, track = ''): string =>
   `/video/v1/assets/${asset.id}/tracks${track && `/${track}`}`;
 /** The track as the answer shows it. */
 const addTrack = async (asset: WireAsset, body: object): Promise<{ id: string; [field: string]: unknown }> => {
-  const answer = await api(server, 'POST', tracksPath(asset), { type: 'audio', ...body });
-  expect(answer.status, await answer.clone().text()).toBe(201);
-  return ((await answer.json()) as { data: { id: string } }).data;
+  const response = await api(server, 'POST', tracksPath(asset), { type: 'audio', ...body });
+  expect(response.status, await response.clone().text()).toBe(201);
+  return ((await response.json()) as { data: { id: string } }).data;
 };
 const eventsOf = async (objectId: string): Promise<{ type: string; data: Record<string, unknown> }[]> => {
-  const answer = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
-  return ((await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
+  const response = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
+  return ((await response.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
 };
 /** Types of everything that happened to an asset and its tracks, in order. */
 const happened = async ({ id: assetId }: WireAsset): Promise<string[]> => {
-  const answer = await api(server, 'GET', '/system/v1/events?limit=100');
-  const { data } = (await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] };
+  const response = await api(server, 'GET', '/system/v1/events?limit=100');
+  const { data } = (await response.json()) as { data: { type: string; data: Record<string, unknown> }[] };
   return data
     .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
     .map(({ type }) => type.replace('video.asset.', ''))
@@ -191,8 +191,8 @@ describe('alternate audio of the creation request', () => {
       expect(of[1]!.data).toEqual({ ...track, asset_id: asset.id });
     }
     expect(events.filter((type) => type !== 'track.created' && type !== 'track.ready')).toEqual(['created', 'ready']);
-    const answer = await api(server, 'GET', `/video/v1/assets/${asset.id}/input-info`);
-    const { data } = (await answer.json()) as { data: { file: { container_format: string } }[] };
+    const response = await api(server, 'GET', `/video/v1/assets/${asset.id}/input-info`);
+    const { data } = (await response.json()) as { data: { file: { container_format: string } }[] };
     expect(data.map(({ file }) => file.container_format.split(',')[0])).toEqual([
       'mov',
       'flac',

@@ -99,10 +99,10 @@ describe('a program', () => {
 
 describe('a service', () => {
   const withService = async (
-    answers: Parameters<typeof startSpeechService>[0],
+    responses: Parameters<typeof startSpeechService>[0],
     use: (service: Awaited<ReturnType<typeof startSpeechService>>) => Promise<void>,
   ) => {
-    const service = await startSpeechService(answers);
+    const service = await startSpeechService(responses);
     try {
       await use(service);
     } finally {
@@ -121,8 +121,8 @@ describe('a service', () => {
   test.each([
     ['at top level', atTop],
     ['inside segments', inside],
-  ])('may put words %s', (_, answer) =>
-    withService([answer], async ({ url, requests }) => {
+  ])('may put words %s', (_, response) =>
+    withService([response], async ({ url, requests }) => {
       expect(await client(url, { key: 'sk-1' }).transcribe(window, options())).toEqual({
         language: 'fr',
         words: [{ startMs: 1000, endMs: 2000, text: 'three' }],

@@ -7,7 +7,7 @@ import { hurriedClock } from '../../support/hurried-clock.js';
 import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
-import { type Answer, startSpeechService } from '../../support/servers/speech-service.js';
+import { type SpeechResponse, startSpeechService } from '../../support/servers/speech-service.js';
 import { serveFiles, type WireAsset } from '../../support/wire/create-asset.js';
 import { eventsOf, eventTypes } from '../../support/wire/events.js';
 import { createRecognized, textsOf } from '../../support/wire/recognized.js';
@@ -68,16 +68,16 @@ test('a program that is not there ends the track at once', async () => {
 test('each failure of a service ends its track with a reason, and no other', async () => {
   let refusals = 3;
   const heard = { status: 200, body: { words: [{ word: 'three', start: 1, end: 2 }] } };
-  const answers: Record<string, () => Answer> = {
+  const responses: Record<string, () => SpeechResponse> = {
     en: () => heard,
     de: () => ({ status: 401, body: 'wrong key' }),
     fr: () => ({ status: 200, body: '<html>' }),
     // Busy for longer than one try of the job.
     es: () => (refusals-- > 0 ? { status: 429, body: '' } : heard),
   };
-  const service = await startSpeechService(({ fields }) => answers[fields.language!]!());
+  const service = await startSpeechService(({ fields }) => responses[fields.language!]!());
   try {
-    expect(await recognizeEach({ SPEECH_URL: `${service.url}/v1` }, Object.keys(answers))).toEqual({
+    expect(await recognizeEach({ SPEECH_URL: `${service.url}/v1` }, Object.keys(responses))).toEqual({
       en: 'ready',
       de: failed('The speech recognition service answered with HTTP status 401.'),
       fr: failed('The speech recognition service gave an answer that cannot be read.'),

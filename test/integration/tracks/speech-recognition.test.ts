@@ -115,8 +115,8 @@ describe('an asset whose speech a program recognizes', () => {
 
   test('has a transcript', async () => {
     const url = `${server.url}/${asset.playback_ids![0]!.id}/text/${track.id}.txt`;
-    const answer = await fetch(url);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
-    expect(await answer.text()).toBe('trois mots dits\ntrois mots dits');
+    const response = await fetch(url);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await response.text()).toBe('trois mots dits\ntrois mots dits');
   });
 });

@@ -84,8 +84,8 @@ test('each input is heard by itself, and audio tracks that come later too', asyn
     ['Default', 'Again'],
   ] as const) {
     const body = { generated_subtitles: [{ language_code: 'auto', name }] };
-    const answer = await api(server, 'POST', `${path}/${audioOf(asset, audio)}/generate-subtitles`, body);
-    expect(answer.status).toBe(201);
+    const response = await api(server, 'POST', `${path}/${audioOf(asset, audio)}/generate-subtitles`, body);
+    expect(response.status).toBe(201);
   }
   asset = await recognized(server, asset.id);
   expect(await cuesOf(asset, 'Asked later')).toEqual([[10, WORDS]]);
@@ -112,13 +112,13 @@ test('a clip has the words that are said in it', async () => {
 });
 
 test('an upload asks for it in its settings', async () => {
-  const answer = await api(server, 'POST', '/video/v1/uploads', {
+  const response = await api(server, 'POST', '/video/v1/uploads', {
     new_asset_settings: {
       playback_policies: ['public'],
       inputs: [{ generated_subtitles: [{ language_code: 'fr', name: 'Main' }] }],
     },
   });
-  const { data } = (await answer.json()) as { data: { id: string; url: string } };
+  const { data } = (await response.json()) as { data: { id: string; url: string } };
   expect((await fetch(data.url, { method: 'PUT', body: new Uint8Array(talk) })).status).toBe(200);
   let assetId: string | undefined;
   await until('the asset is there', async () => {
@@ -137,6 +137,6 @@ test('a transcript is there of generated text only', async () => {
   const asset = await create([{ url: `${origin.url}/0` }, own]);
   await served.stop();
   const track = textsOf(asset)[0]!;
-  const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${track.id}.txt`);
-  expect([answer.status, await answer.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
+  const response = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${track.id}.txt`);
+  expect([response.status, await response.json()]).toEqual([404, { code: 5, message: 'Not Found' }]);
 });

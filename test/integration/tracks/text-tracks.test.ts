@@ -85,18 +85,18 @@ const finished = async (assetId: string) => {
 };
 const playbackOf = (asset: WireAsset) => `${server.url}/${asset.playback_ids![0]!.id}`;
 const fetchText = async (address: string): Promise<string> => {
-  const answer = await fetch(address);
-  if (answer.status !== 200) throw new Error(`${answer.status} ${address}`);
-  return answer.text();
+  const response = await fetch(address);
+  if (response.status !== 200) throw new Error(`${response.status} ${address}`);
+  return response.text();
 };
 const eventsOf = async (objectId: string): Promise<{ type: string; data: Record<string, unknown> }[]> => {
-  const answer = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
-  return ((await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
+  const response = await api(server, 'GET', `/system/v1/events?object_id=${objectId}`);
+  return ((await response.json()) as { data: { type: string; data: Record<string, unknown> }[] }).data.reverse();
 };
 /** Types of everything that happened to an asset and its tracks, in order. */
 const happened = async (assetId: string) => {
-  const answer = await api(server, 'GET', '/system/v1/events?limit=100');
-  const { data } = (await answer.json()) as { data: { type: string; data: Record<string, unknown> }[] };
+  const response = await api(server, 'GET', '/system/v1/events?limit=100');
+  const { data } = (await response.json()) as { data: { type: string; data: Record<string, unknown> }[] };
   return data
     .filter(({ data: { id, asset_id } }) => id === assetId || asset_id === assetId)
     .map(({ type }) => type.replace('video.asset.', ''))
@@ -283,10 +283,10 @@ test('a track is added, changed and removed, and playlists show it at once', asy
   expect(ready).toEqual({ ...track, status: 'ready' });
   expect(await playlist()).toContain('NAME="German"');
   const address = `${playbackOf(asset)}/text/${track.id}.vtt`;
-  const answer = await fetch(address);
-  expect(answer.headers.get('content-type')).toBe('text/vtt; charset=utf-8');
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-  const etag = answer.headers.get('etag')!;
+  const response = await fetch(address);
+  expect(response.headers.get('content-type')).toBe('text/vtt; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  const etag = response.headers.get('etag')!;
   expect((await fetch(address, { headers: { 'if-none-match': etag } })).status).toBe(304);
   expect((await fetch(`${playbackOf(asset)}/text/${track.id}.txt`)).status).toBe(404);
   const part = await fetch(address, { headers: { range: 'bytes=0-5' } });

@@ -37,8 +37,8 @@ interface WireUpload {
 
 const createUpload = async (fields: object = {}): Promise<WireUpload> => {
   const body = { cors_origin: ORIGIN, new_asset_settings: { playback_policies: ['public'] }, ...fields };
-  const answer = await api(server, 'POST', '/video/v1/uploads', body);
-  const { data } = (await answer.json()) as { data: { id: string; url: string } };
+  const response = await api(server, 'POST', '/video/v1/uploads', body);
+  const { data } = (await response.json()) as { data: { id: string; url: string } };
   return { ...data, tusUrl: data.url.replace('/u/', '/tus/') };
 };
 
@@ -55,7 +55,7 @@ const patch = (url: string, offset: number, body: Uint8Array, headers: Record<st
     body: new Uint8Array(body),
   });
 
-const offsetOf = (answer: Response): number => Number(answer.headers.get('upload-offset') ?? Number.NaN);
+const offsetOf = (response: Response): number => Number(response.headers.get('upload-offset') ?? Number.NaN);
 
 /** A part of which nothing has been sent yet, once the server asks for it: then it holds the place of the sender. */
 const openPatch = async (url: string, announced: number): Promise<OpenRequest> => {
@@ -146,8 +146,8 @@ describe('tus', { timeout: 240_000 }, () => {
     expect((await create(tusUrl, video.length)).status).toBe(423);
     stoppedMs = undefined;
     first.request.end(video.subarray(1000));
-    const answer = await first.answer();
-    expect([answer.status, answer.headers['upload-offset']]).toEqual([204, String(video.length)]);
+    const response = await first.response();
+    expect([response.status, response.headers['upload-offset']]).toEqual([204, String(video.length)]);
     await expectOneReadyAsset(id);
   });
 
@@ -184,8 +184,8 @@ describe('tus', { timeout: 240_000 }, () => {
     const range = `bytes 0-29999/${video.length}`;
     const part = new Uint8Array(video.subarray(0, 30_000));
     expect((await fetch(url, { method: 'PUT', headers: { 'content-range': range }, body: part })).status).toBe(308);
-    const answer = await head(tusUrl);
-    expect([offsetOf(answer), answer.headers.get('upload-length')]).toEqual([30_000, String(video.length)]);
+    const response = await head(tusUrl);
+    expect([offsetOf(response), response.headers.get('upload-length')]).toEqual([30_000, String(video.length)]);
     const headers = { ...PART, 'x-http-method-override': 'PATCH', 'upload-offset': '30000' };
     const rest = new Uint8Array(video.subarray(30_000));
     expect((await fetch(tusUrl, { method: 'POST', headers, body: rest })).status).toBe(204);
@@ -227,7 +227,7 @@ describe('tus', { timeout: 240_000 }, () => {
     const wanted = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': names.join(',') };
     const preflight = await ask(ORIGIN, 'OPTIONS', wanted);
     expect(preflight.status).toBe(204);
-    const list = (answer: Response, name: string) => (answer.headers.get(name) ?? '').toLowerCase().split(/, */);
+    const list = (response: Response, name: string) => (response.headers.get(name) ?? '').toLowerCase().split(/, */);
     expect(preflight.headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(list(preflight, 'access-control-allow-methods')).toEqual(expect.arrayContaining(['post', 'head', 'patch']));
     expect(list(preflight, 'access-control-allow-headers')).toEqual(expect.arrayContaining(names));
@@ -251,8 +251,8 @@ describe('tus', { timeout: 240_000 }, () => {
 
   it('refuses what is not for it', async () => {
     const { tusUrl } = await createUpload();
-    const refused = async (answer: Promise<Response>, status: number, type?: string) => {
-      const { status: given, ...rest } = await answer.then(async (response) => ({
+    const refused = async (got: Promise<Response>, status: number, type?: string) => {
+      const { status: given, ...rest } = await got.then(async (response) => ({
         status: response.status,
         body: await response.text(),
         version: response.headers.get('tus-resumable'),
@@ -294,8 +294,8 @@ describe('tus', { timeout: 240_000 }, () => {
     passedMs += 61_000;
     for (const { id, tusUrl } of [cancelled, late]) {
       expect((await head(tusUrl)).status).toBe(410);
-      const answer = await patch(tusUrl, 1000, video.subarray(1000));
-      expect([answer.status, await answer.json()]).toEqual([
+      const response = await patch(tusUrl, 1000, video.subarray(1000));
+      expect([response.status, await response.json()]).toEqual([
         410,
         { error: { type: 'gone', messages: ['This upload is no longer accepting data.'] } },
       ]);

@@ -29,9 +29,9 @@ const preflight = (url: string, origin: string, requested = 'content-range') =>
 describe('a browser', () => {
   it('may ask beforehand', async () => {
     const { url } = await create(STUDIO);
-    const answer = await preflight(url, STUDIO, 'content-range, Content-Type, x-own');
-    expect([answer.status, await answer.text()]).toEqual([204, '']);
-    expect(corsOf(answer)).toEqual({
+    const response = await preflight(url, STUDIO, 'content-range, Content-Type, x-own');
+    expect([response.status, await response.text()]).toEqual([204, '']);
+    expect(corsOf(response)).toEqual({
       'access-control-allow-origin': STUDIO,
       'access-control-expose-headers': 'Range',
       'access-control-allow-methods': 'PUT, POST, PATCH, OPTIONS',
@@ -48,8 +48,8 @@ describe('a browser', () => {
       ['https://elsewhere.example', null],
     ] as const) {
       const headers = { origin, 'access-control-request-private-network': 'true' };
-      const answer = await fetch(url, { method: 'OPTIONS', headers });
-      expect(answer.headers.get('access-control-allow-private-network')).toBe(expected);
+      const response = await fetch(url, { method: 'OPTIONS', headers });
+      expect(response.headers.get('access-control-allow-private-network')).toBe(expected);
     }
   });
 
@@ -71,12 +71,12 @@ describe('a browser', () => {
     ['', STUDIO, undefined],
   ])('where %s is allowed reads answers on %s: %s', async (allowed, origin, expected) => {
     const { url } = await create(allowed);
-    for (const answer of [await preflight(url, origin), await sendChunkFrom(url, origin)]) {
-      expect(answer.headers.get('access-control-allow-origin')).toBe(expected ?? null);
-      expect(answer.headers.get('access-control-expose-headers')).toBe(expected === undefined ? null : 'Range');
-      expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
-      expect(answer.headers.get('vary')).toBe(expected === '*' ? null : 'Origin');
-      if (expected === undefined) expect(corsOf(answer)).toEqual({});
+    for (const response of [await preflight(url, origin), await sendChunkFrom(url, origin)]) {
+      expect(response.headers.get('access-control-allow-origin')).toBe(expected ?? null);
+      expect(response.headers.get('access-control-expose-headers')).toBe(expected === undefined ? null : 'Range');
+      expect(response.headers.get('access-control-allow-credentials')).toBeNull();
+      expect(response.headers.get('vary')).toBe(expected === '*' ? null : 'Origin');
+      if (expected === undefined) expect(corsOf(response)).toEqual({});
     }
   });
 
@@ -94,7 +94,7 @@ describe('a browser', () => {
     const gone = await create(STUDIO);
     await api.call('PUT', `/video/v1/uploads/${gone.id}/cancel`);
     const headers = { origin: STUDIO };
-    const answers: [number, Response][] = [
+    const responses: [number, Response][] = [
       [400, await sendBytes(upload.url, file, { ...headers, 'content-range': 'nonsense' })],
       [403, await sendBytes(upload.url.replace('sig=', 'sig=x'), file, headers)],
       [405, await fetch(upload.url, { method: 'DELETE', headers })],
@@ -102,13 +102,13 @@ describe('a browser', () => {
       [413, await sendBytes(upload.url, file, { ...headers, 'content-range': 'bytes 0-999/9999999999' })],
       [416, await sendBytes(upload.url, file, { ...headers, 'content-range': 'bytes 1-1000/2000' })],
     ];
-    for (const [status, answer] of answers) {
-      expect([answer.status, corsOf(answer)]).toEqual([
+    for (const [status, response] of responses) {
+      expect([response.status, corsOf(response)]).toEqual([
         status,
         { 'access-control-allow-origin': STUDIO, 'access-control-expose-headers': 'Range' },
       ]);
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      await answer.arrayBuffer();
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      await response.arrayBuffer();
     }
     const unknown = await sendBytes(upload.url.replace(upload.id, 'A'.repeat(40)), file, headers);
     expect([unknown.status, corsOf(unknown)]).toEqual([

@@ -60,8 +60,8 @@ describe.each(files)('%s', (name) => {
     }
     const early = await filesIn(first);
     const [path] = first.keys();
-    const answer = await get(path!);
-    expect(answer.headers.get('cache-control')).toBe('no-cache');
+    const response = await get(path!);
+    expect(response.headers.get('cache-control')).toBe('no-cache');
     // What has not arrived.
     expect((await get(path!.replace('playlist.m3u8', '12.m4s'))).status).toBe(404);
     expect((await get(`${playbackId}.mpd`)).status).toBe(412);
@@ -96,7 +96,7 @@ describe.each(files)('%s', (name) => {
     const sending = openRequest(stored.url!, {});
     await sending.send(file);
     sending.request.end();
-    expect((await sending.answer()).status).toBe(200);
+    expect((await sending.response()).status).toBe(200);
     const other = await settled(server, (await read(stored.id)).asset_id!);
     expect((await earlyPlaybackOf(server, other.id)) as object).toMatchObject({ status: 'stored_first' });
     const whole = await filesIn(await playlistsOf(other.playback_ids![0]!.id));

@@ -112,7 +112,7 @@ it('plays within a single request that sends the whole file', async () => {
   expect((await get(first!)).status).toBe(200);
   await sending.send(file.subarray(firstBytes));
   sending.request.end();
-  expect((await sending.answer()).status).toBe(200);
+  expect((await sending.response()).status).toBe(200);
   const asset = await settled(server, (await read(id)).asset_id!);
   expect(asset).toMatchObject({ status: 'ready', playback_ids: [{ id: playbackId }] });
 });
@@ -209,7 +209,7 @@ describe('does not play before it is complete', () => {
     const sending = openRequest(url!, {});
     await sending.send(file);
     sending.request.end();
-    expect((await sending.answer()).status).toBe(200);
+    expect((await sending.response()).status).toBe(200);
     const { asset_id: assetId } = await read(id);
     const told = { status: 'stored_first', reason: 'the size of the file was not known' };
     expect(await earlyPlaybackOf(server, assetId!)).toEqual(told);

@@ -124,8 +124,8 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   };
 
   /** What a broken connection leaves unknown is asked again. */
-  const orUnknown = <T>(answer: Promise<T>): Promise<T | undefined> =>
-    answer.catch((error: unknown) => {
+  const orUnknown = <T>(response: Promise<T>): Promise<T | undefined> =>
+    response.catch((error: unknown) => {
       if (error instanceof TypeError) return undefined;
       throw error;
     });
@@ -155,8 +155,8 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
       if (isTus) {
         const created = { ...TUS, 'upload-defer-length': '1' };
         await until('the upload is created', async () => {
-          const answer = await orUnknown(sendBytes(tusUrl(below(NODES), row), undefined, created, 'POST'));
-          return answer?.status === 201;
+          const response = await orUnknown(sendBytes(tusUrl(below(NODES), row), undefined, created, 'POST'));
+          return response?.status === 201;
         });
       }
       const declares = () => below(10) < 3;
@@ -164,9 +164,9 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
       const client = isTus ? tusClient(path.replace('/u/', '/tus/'), file, declares) : putClient(path, file);
       const anyNode = () => nodes[below(NODES)]!.url;
       let acknowledged = 0;
-      const know = (answer: number | 'complete' | undefined): void => {
-        if (answer === undefined) return;
-        const received = answer === 'complete' ? sizeBytes : answer;
+      const know = (response: number | 'complete' | undefined): void => {
+        if (response === undefined) return;
+        const received = response === 'complete' ? sizeBytes : response;
         expect(received).toBeGreaterThanOrEqual(acknowledged);
         acknowledged = received;
       };
@@ -183,9 +183,9 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
         const end = Math.min(sizeBytes, offset + 1 + below(most));
         requests += 1;
         doing[index] = `${sizeBytes} bytes, sends ${offset} to ${end}`;
-        const answer = await orUnknown(client.send(anyNode(), offset, end));
-        if (typeof answer === 'number') expect(answer).toBe(end);
-        know(answer);
+        const response = await orUnknown(client.send(anyNode(), offset, end));
+        if (typeof response === 'number') expect(response).toBe(end);
+        know(response);
       }
       doing[index] = `${sizeBytes} bytes, is checked`;
       expect(await sourceOf(row)).toBe(hashOf(file));
@@ -223,7 +223,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   });
   /** The connection is cut if the node was receiving at that moment. */
   const endOf = (request: OpenRequest): Promise<number | 'cut'> =>
-    request.answer().then(
+    request.response().then(
       ({ status }) => status,
       () => 'cut',
     );
@@ -243,8 +243,8 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     const second = await sendBytes(putUrl(1, upload), file, rangeOf(0, MIB, MIB));
     expect(second.status).toBe(503);
     await until('the first sender is silent', async () => {
-      const answer = await sendBytes(putUrl(1, upload), undefined, { 'content-range': `bytes */${MIB}` });
-      return answer.status === 308 && rangeEnd(answer) === 1000;
+      const response = await sendBytes(putUrl(1, upload), undefined, { 'content-range': `bytes */${MIB}` });
+      return response.status === 308 && rangeEnd(response) === 1000;
     });
     expect([503, 'cut']).toContain(await endOf(first));
     const rest = await sendBytes(putUrl(1, upload), file.subarray(1000), rangeOf(1000, MIB, MIB));
@@ -437,8 +437,8 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
       const playbackId = await untilPlayable(id);
       const upload = (await findUploadById(database.queryable, id))!;
       const moved = 17 * MIB;
-      const answer = await sendChunk(putUrl(1, upload), file, sent, moved);
-      expect([answer.status, rangeEnd(answer)]).toEqual([308, moved]);
+      const response = await sendChunk(putUrl(1, upload), file, sent, moved);
+      expect([response.status, rangeEnd(response)]).toEqual([308, moved]);
       await until('it does not play', async () => (await read(id)).early_playback_ids === undefined);
       await until('its playlist is gone', async () => (await get(`${playbackId}.m3u8`)).status === 404);
       expect((await sendChunk(address!, file, moved, file.length)).status).toBe(200);

@@ -27,8 +27,8 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 const create = async (body: object = {}): Promise<{ id: string; url: string; assetId: string }> => {
-  const answer = await api.call('POST', '/video/v1/uploads', body);
-  const { data } = (await answer.json()) as { data: WireUpload };
+  const response = await api.call('POST', '/video/v1/uploads', body);
+  const { data } = (await response.json()) as { data: WireUpload };
   const row = await api.database.queryable
     .selectFrom('upload')
     .select('target_asset_id')
@@ -41,15 +41,15 @@ const read = async (id: string): Promise<WireUpload> =>
 const cancel = (id: string) => api.call('PUT', `/video/v1/uploads/${id}/cancel`);
 
 /** 308 without a body; `stored` bytes have come. */
-const expectMore = async (answer: Response, stored: number): Promise<void> => {
-  expect({ status: answer.status, range: answer.headers.get('range'), body: await answer.text() }).toEqual({
+const expectMore = async (response: Response, stored: number): Promise<void> => {
+  expect({ status: response.status, range: response.headers.get('range'), body: await response.text() }).toEqual({
     status: 308,
     range: stored === 0 ? null : `bytes=0-${stored - 1}`,
     body: '',
   });
 };
-const expectDone = async (answer: Response): Promise<void> => {
-  expect({ status: answer.status, body: await answer.text() }).toEqual({ status: 200, body: '' });
+const expectDone = async (response: Response): Promise<void> => {
+  expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: '' });
 };
 const expectAsset = async ({ id, assetId }: { id: string; assetId: string }, bytes = file): Promise<void> => {
   expect(await read(id)).toMatchObject({ status: 'asset_created', asset_id: assetId });
@@ -166,7 +166,7 @@ describe('a request to an upload address', () => {
     await sending.send(file.subarray(0, 1000));
     await sending.send(file.subarray(1000));
     sending.request.end();
-    expect((await sending.answer()).status).toBe(200);
+    expect((await sending.response()).status).toBe(200);
     await expectAsset(upload);
   });
 
@@ -174,14 +174,14 @@ describe('a request to an upload address', () => {
     const upload = await create();
     const waiting = openRequest(upload.url, { 'content-length': N, expect: '100-continue' });
     waiting.request.once('continue', () => waiting.request.end(file));
-    expect((await waiting.answer()).status).toBe(200);
+    expect((await waiting.response()).status).toBe(200);
     await expectAsset(upload);
     const cancelled = await create();
     await cancel(cancelled.id);
     const refused = openRequest(cancelled.url, { 'content-length': N, expect: '100-continue' });
     let asked = false;
     refused.request.once('continue', () => (asked = true));
-    expect([(await refused.answer()).status, asked]).toEqual([410, false]);
+    expect([(await refused.response()).status, asked]).toEqual([410, false]);
     const created = openRequest(
       `${api.origin}/video/v1/uploads`,
       {
@@ -193,7 +193,7 @@ describe('a request to an upload address', () => {
       'POST',
     );
     created.request.once('continue', () => created.request.end('{}'));
-    expect((await created.answer()).status).toBe(201);
+    expect((await created.response()).status).toBe(201);
   });
 
   it.each([
@@ -211,8 +211,8 @@ describe('a request to an upload address', () => {
     ['a question that has a body', 'bytes */10', 'A request for the status has no body.'],
   ])('with a Content-Range of %s: 400, nothing is stored', async (_name, range, message) => {
     const upload = await create();
-    const answer = await sendBytes(upload.url, file.subarray(0, 10), { 'content-range': range });
-    await expectError(answer, 400, 'invalid_parameters', [message]);
+    const response = await sendBytes(upload.url, file.subarray(0, 10), { 'content-range': range });
+    await expectError(response, 400, 'invalid_parameters', [message]);
     expect(filesOf(api.blobDir, upload.assetId)).toEqual([]);
     expect((await read(upload.id)).status).toBe('waiting');
   });
@@ -244,16 +244,16 @@ describe('a request to an upload address', () => {
     const upload = await create();
     const short = openRequest(upload.url, { 'content-range': 'bytes 0-99/200' });
     short.request.end(file.subarray(0, 50));
-    const shortAnswer = await short.answer();
-    expect([shortAnswer.status, JSON.parse(shortAnswer.body).error.messages]).toEqual([
+    const shortResponse = await short.response();
+    expect([shortResponse.status, JSON.parse(shortResponse.body).error.messages]).toEqual([
       400,
       ['The body is shorter than Content-Range.'],
     ]);
     await expectMore(await askStatus(upload.url, 200), 50);
     const long = openRequest(upload.url, { 'content-range': 'bytes 50-99/200' });
     long.request.end(file.subarray(50, 120));
-    const longAnswer = await long.answer();
-    expect([longAnswer.status, JSON.parse(longAnswer.body).error.messages]).toEqual([
+    const longResponse = await long.response();
+    expect([longResponse.status, JSON.parse(longResponse.body).error.messages]).toEqual([
       400,
       ['The body is longer than announced.'],
     ]);
@@ -296,7 +296,7 @@ describe('a request to an upload address', () => {
     await expectError(second, 503, 'unavailable', ['Another request is sending data.']);
     api.clock.monotonicMs = monotonicMs;
     first.request.end(file.subarray(1000));
-    expect((await first.answer()).status).toBe(200);
+    expect((await first.response()).status).toBe(200);
     await expectAsset(upload);
   });
 
@@ -305,15 +305,15 @@ describe('a request to an upload address', () => {
     const silent = openRequest(upload.url, { 'content-range': `bytes 0-${N - 1}/${N}`, 'content-length': N });
     await silent.send(file.subarray(0, 1000));
     await until('the request has begun', () => filesOf(api.blobDir, upload.assetId).length > 0);
-    let answer: Awaited<ReturnType<typeof sendChunk>>;
+    let response: Awaited<ReturnType<typeof sendChunk>>;
     // What it had sent may still be on its way, and then it has not been silent for so long.
     do {
       api.clock.aheadMs += 10_000;
-      answer = await sendChunk(upload.url, file, 0, N);
-    } while (answer.status === 503);
-    await expectDone(answer);
+      response = await sendChunk(upload.url, file, 0, N);
+    } while (response.status === 503);
+    await expectDone(response);
     // It is cut off; if its body wasn't being read yet, it is refused.
-    const refusal = await silent.answer().catch(() => undefined);
+    const refusal = await silent.response().catch(() => undefined);
     expect(refusal?.status ?? 503).toBe(503);
     await expectAsset(upload);
   });
@@ -322,17 +322,17 @@ describe('a request to an upload address', () => {
     const upload = await create();
     await sendChunk(upload.url, file, 0, 100);
     const messages = ['The file is empty.'];
-    for (const answer of [
+    for (const response of [
       await sendBytes(upload.url, undefined),
       await sendBytes(upload.url, new Uint8Array(0), { 'content-length': '0' }),
       await askStatus(upload.url, 0),
     ]) {
-      await expectError(answer, 400, 'invalid_parameters', messages);
+      await expectError(response, 400, 'invalid_parameters', messages);
     }
     await expectMore(await askStatus(upload.url, N), 100);
     const pieces = openRequest(upload.url, { 'transfer-encoding': 'chunked' });
     pieces.request.end();
-    expect((await pieces.answer()).status).toBe(400);
+    expect((await pieces.response()).status).toBe(400);
     expect((await read(upload.id)).status).toBe('waiting');
     await expectDone(await sendBytes(upload.url, file));
   });
@@ -346,7 +346,7 @@ describe('a request to an upload address', () => {
     await expectError(await sendChunk(upload.url, large, 0, MAX + 1, '*'), 413, 'payload_too_large', messages);
     const pieces = openRequest(upload.url, {});
     pieces.request.end(large);
-    expect((await pieces.answer()).status).toBe(413);
+    expect((await pieces.response()).status).toBe(413);
     await expectMore(await askStatus(upload.url, '*'), 0);
     await expectDone(await sendBytes(upload.url, large.subarray(1)));
   });
@@ -361,15 +361,15 @@ describe('a request to an upload address', () => {
     const upload = await create();
     const url = new URL(upload.url);
     change(url);
-    const answer = await sendBytes(url.href, file);
-    await expectError(answer, 403, 'forbidden', ['The upload URL is not valid.']);
+    const response = await sendBytes(url.href, file);
+    await expectError(response, 403, 'forbidden', ['The upload URL is not valid.']);
     expect(filesOf(api.blobDir, upload.assetId)).toEqual([]);
   });
 
   it('with the signature of another upload: 403', async () => {
     const [one, other] = [await create(), await create()];
-    const answer = await sendBytes(one.url.replace(one.id, other.id), file);
-    await expectError(answer, 403, 'forbidden', ['The upload URL is not valid.']);
+    const response = await sendBytes(one.url.replace(one.id, other.id), file);
+    await expectError(response, 403, 'forbidden', ['The upload URL is not valid.']);
   });
 
   it('of an unknown upload: 404', async () => {
@@ -392,9 +392,9 @@ describe('a request to an upload address', () => {
   it('by another method: 405', async () => {
     const upload = await create();
     for (const method of ['GET', 'DELETE', 'PROPFIND', 'QUERY', 'MKCOL']) {
-      const answer = await fetch(upload.url, { method });
-      expect(answer.headers.get('allow')).toBe('PUT, POST, PATCH, OPTIONS');
-      await expectError(answer, 405, 'method_not_allowed', ['Method not allowed']);
+      const response = await fetch(upload.url, { method });
+      expect(response.headers.get('allow')).toBe('PUT, POST, PATCH, OPTIONS');
+      await expectError(response, 405, 'method_not_allowed', ['Method not allowed']);
     }
     expect((await fetch(upload.url, { method: 'HEAD' })).status).toBe(405);
     // What is refused here stays unknown elsewhere.

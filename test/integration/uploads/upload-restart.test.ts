@@ -29,7 +29,7 @@ const read = async (id: string): Promise<WireUpload> =>
   ((await (await api(server, 'GET', `/video/v1/uploads/${id}`)).json()) as { data: WireUpload }).data;
 /** The address after a restart, which has another port. */
 const addressOf = async (id: string): Promise<string> => (await read(id)).url!;
-const rangeOf = (answer: Response) => [answer.status, answer.headers.get('range')];
+const rangeOf = (response: Response) => [response.status, response.headers.get('range')];
 
 const expectWhole = async (id: string): Promise<void> => {
   const { status, asset_id: assetId } = await read(id);

@@ -72,9 +72,9 @@ describe('the states of an upload and what is told of them', () => {
     const upload = await create();
     await sendChunk(upload.url!, file, 0, 1000);
     const { url, ...rest } = upload;
-    const answer = await cancel(upload.id);
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ data: { ...rest, status: 'cancelled' } });
+    const response = await cancel(upload.id);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ data: { ...rest, status: 'cancelled' } });
     expect(await read(upload.id)).toEqual({ ...rest, status: 'cancelled' });
     expect((await sendChunk(url!, file, 1000, 2000)).status).toBe(410);
     await expectError(await cancel(upload.id), 403, 'forbidden', ['cancellation no longer possible']);
@@ -93,7 +93,7 @@ describe('the states of an upload and what is told of them', () => {
     await until('the request has begun', () => filesOf(api.blobDir, assetId).length > 0);
     expect((await cancel(upload.id)).status).toBe(200);
     // A request whose body is not read yet can still be answered.
-    const outcome = await sending.answer().then(
+    const outcome = await sending.response().then(
       ({ status }) => status,
       () => 'broken off',
     );
@@ -122,13 +122,13 @@ describe('the states of an upload and what is told of them', () => {
   it('is asset_created once, whoever comes first at the end', async () => {
     const upload = await create();
     await sendChunk(upload.url!, file, 0, 100_000);
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       sendChunk(upload.url!, file, 100_000, file.length),
       cancel(upload.id),
       sendChunk(upload.url!, file, 100_000, file.length),
     ]);
     const { status } = await read(upload.id);
-    expect(answers[1]!.status).toBe(status === 'cancelled' ? 200 : 403);
+    expect(responses[1]!.status).toBe(status === 'cancelled' ? 200 : 403);
     expect(['cancelled', 'asset_created']).toContain(status);
     const types = (await eventsOf(upload.id)).map(({ type }) => type);
     expect(types).toEqual(['video.upload.created', `video.upload.${status}`]);
@@ -225,12 +225,12 @@ describe('on a running server', () => {
       cors_origin: '*',
       new_asset_settings: {},
     });
-    const answer = await sendChunk(late.url!, file, 1000, 2000);
-    await expectError(answer, 410, 'gone', ['This upload is no longer accepting data.']);
+    const response = await sendChunk(late.url!, file, 1000, 2000);
+    await expectError(response, 410, 'gone', ['This upload is no longer accepting data.']);
     await until('its bytes are removed', () => partials().length === 2);
     expect((await read(sending.id)).status).toBe('waiting');
     last.request.end(file.subarray(2000));
-    expect((await last.answer()).status).toBe(200);
+    expect((await last.response()).status).toBe(200);
     expect((await read(sending.id)).status).toBe('asset_created');
     expect((await read(later.id)).status).toBe('waiting');
     expect((await sendChunk(later.url!, file, 1000, file.length)).status).toBe(200);
@@ -243,7 +243,7 @@ describe('on a running server', () => {
     await until('the request has begun', () => partials().length === 1);
     clock.aheadMs += 61_000;
     sending.request.end(file.subarray(1000, 2000));
-    expect((await sending.answer()).status).toBe(308);
+    expect((await sending.response()).status).toBe(308);
     expect((await read(upload.id)).status).toBe('timed_out');
     expect((await sendChunk(upload.url!, file, 2000, 10_000, 10_000)).status).toBe(410);
     await until('its bytes are removed', () => partials().length === 0);

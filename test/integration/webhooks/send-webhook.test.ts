@@ -38,8 +38,8 @@ describe('a webhook request', () => {
     const { url, received } = await receiver((_, response) => {
       response.writeHead(202, { 'x-trace': 'abc' }).end('thank you');
     });
-    const answer = await sender().send(`${url}/in?key=1`, message);
-    expect(answer).toMatchObject({ status: 202, body: 'thank you', headers: { 'x-trace': 'abc' } });
+    const result = await sender().send(`${url}/in?key=1`, message);
+    expect(result).toMatchObject({ status: 202, body: 'thank you', headers: { 'x-trace': 'abc' } });
     expect(received).toMatchObject([
       {
         path: '/in?key=1',
@@ -97,8 +97,8 @@ describe('a webhook request', () => {
       response.writeHead(200);
       more();
     });
-    const answer = await sender().send(url, message);
-    expect(answer).toMatchObject({ status: 200, body: 'x'.repeat(1024) });
+    const result = await sender().send(url, message);
+    expect(result).toMatchObject({ status: 200, body: 'x'.repeat(1024) });
     // What the sockets of both sides hold; the stream itself never ends.
     expect(sentBytes).toBeLessThan(32 * 2 ** 20);
   });
@@ -122,14 +122,14 @@ describe('a webhook request', () => {
     });
     const startedMs = performance.now();
     const nameless = sender({ resolve: () => new Promise(() => undefined) });
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       sender().send(silent, message),
       sender().send(dripping, message),
       sender().send(silent.replace('http:', 'https:'), message),
       nameless.send('http://hooks.example.org/', message),
     ]);
     const elapsedMs = performance.now() - startedMs;
-    expect(answers).toEqual(Array.from({ length: 4 }, () => ({ error: 'No answer within 5 s' })));
+    expect(responses).toEqual(Array.from({ length: 4 }, () => ({ error: 'No answer within 5 s' })));
     expect(elapsedMs).toBeGreaterThan(4900);
   });
 
@@ -191,8 +191,8 @@ describe('a webhook request', () => {
     cleanUps.push(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
-    const answer = await sender().send(`https://127.0.0.1:${port}/`, message);
-    expect(answer).toEqual({ error: 'self-signed certificate' });
+    const result = await sender().send(`https://127.0.0.1:${port}/`, message);
+    expect(result).toEqual({ error: 'self-signed certificate' });
     expect(requests).toBe(0);
   });
 
@@ -247,7 +247,7 @@ describe('the address of a webhook', () => {
 
   it('is refused when one of several is inside, and judged anew each time', async () => {
     const { port, requests } = await inside();
-    const answers = [
+    const responses = [
       [
         { address: '93.184.215.14', family: 4 },
         { address: '127.0.0.1', family: 4 },
@@ -260,7 +260,7 @@ describe('the address of a webhook', () => {
       allowPrivate: false,
       resolve: async (name) => {
         asked.push(name);
-        return answers[asked.length - 1]!;
+        return responses[asked.length - 1]!;
       },
     });
     const address = `http://rebinding.example.org:${port}/`;
@@ -274,20 +274,20 @@ describe('the address of a webhook', () => {
   it('whose name is not resolved yet is asked for once, however many events wait for it', async () => {
     const { port, requests } = await inside();
     const asked: string[] = [];
-    let answer = (_: { address: string; family: number }[]) => {};
+    let resolveAddress = (_: { address: string; family: number }[]) => {};
     const slow = sender({
       resolve: (name) => {
         asked.push(name);
         return name === 'fast.example.org'
           ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
           : new Promise((resolve) => {
-              answer = resolve;
+              resolveAddress = resolve;
             });
       },
     });
     const waiting = Array.from({ length: 8 }, () => slow.send(`http://slow.example.org:${port}/`, message));
     expect(await slow.send(`http://fast.example.org:${port}/`, message)).toMatchObject({ status: 200 });
-    answer([{ address: '127.0.0.1', family: 4 }]);
+    resolveAddress([{ address: '127.0.0.1', family: 4 }]);
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(8).fill(200));
     expect(asked).toEqual(['slow.example.org', 'fast.example.org']);
     expect(requests).toHaveLength(9);

@@ -164,9 +164,9 @@ describe('POST /system/v1/webhooks/{id}/test', () => {
   it('sends an event at once, to a disabled webhook too, and tells what came of it', async () => {
     const webhook = await createWebhook(server, `${receiver.url}/try`);
     await patch(webhook.id, { enabled: false });
-    const answer = await api(server, 'POST', `/system/v1/webhooks/${webhook.id}/test`);
-    expect(answer.status).toBe(201);
-    const { data } = await answer.json();
+    const response = await api(server, 'POST', `/system/v1/webhooks/${webhook.id}/test`);
+    expect(response.status).toBe(201);
+    const { data } = await response.json();
     expect(data).toMatchObject({
       webhook_id: webhook.id,
       event: { type: 'kinora.webhook.test', object: { type: 'webhook', id: webhook.id } },

@@ -4,11 +4,11 @@ import { planFile } from '../media/video-run.js';
 import { type PreparedAsset, startPlayback } from './playback.js';
 import { inSeconds, type OwnedKey, signToken } from './playback-token.js';
 
-export const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
+export const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 /** Status and body of an answer that is a refusal. */
-export const messageOf = async (answer: Response): Promise<string> =>
-  `${answer.status} ${JSON.stringify(await answer.json())}`;
+export const messageOf = async (response: Response): Promise<string> =>
+  `${response.status} ${JSON.stringify(await response.json())}`;
 
 export interface SeenKey {
   readonly kid: Buffer;
@@ -62,8 +62,8 @@ export const drmPlayback = (origin: string, key: OwnedKey, { drmId, publicId }: 
     contentKeys: async (): Promise<SeenKey[]> => {
       const kids = new Set([...(await master()).matchAll(/KEYID=0x([0-9a-f]{32})/g)].map((match) => match[1]!));
       const asked = [...kids].map((kid) => Buffer.from(kid, 'hex').toString('base64url'));
-      const answer = await license({ kids: asked, type: 'temporary' });
-      const { keys } = (await answer.json()) as { keys: { kid: string; k: string }[] };
+      const response = await license({ kids: asked, type: 'temporary' });
+      const { keys } = (await response.json()) as { keys: { kid: string; k: string }[] };
       return keys.map(({ kid, k }) => ({ kid: Buffer.from(kid, 'base64url'), key: Buffer.from(k, 'base64url') }));
     },
   };

@@ -41,9 +41,9 @@ export interface Played {
 }
 
 const get = async (url: string): Promise<Buffer> => {
-  const answer = await fetch(url);
-  const body = Buffer.from(await answer.arrayBuffer());
-  if (answer.status !== 200) throw new Error(`${answer.status} ${url} ${body.toString('utf8', 0, 200)}`);
+  const response = await fetch(url);
+  const body = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 200) throw new Error(`${response.status} ${url} ${body.toString('utf8', 0, 200)}`);
   return body;
 };
 

@@ -42,18 +42,18 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
     const call = { startMs: performance.now() };
     waiting.add(call);
     // Fails while no server listens.
-    const answer = await api(server, method, path, body).catch(() => undefined);
+    const response = await api(server, method, path, body).catch(() => undefined);
     waiting.delete(call);
     slowestMs = Math.max(slowestMs, performance.now() - call.startMs);
-    if (!answer) {
+    if (!response) {
       refusals += 1;
       return undefined;
     }
-    const text = await answer.text();
-    if (answer.ok) return (JSON.parse(text) as { data: { id: string } }).data.id;
+    const text = await response.text();
+    if (response.ok) return (JSON.parse(text) as { data: { id: string } }).data.id;
     refusals += 1;
-    const retryAfter = Number(answer.headers.get('retry-after'));
-    if (answer.status !== 503 || !(retryAfter > 0)) surprises.push(`${method} ${path}: ${answer.status} ${text}`);
+    const retryAfter = Number(response.headers.get('retry-after'));
+    if (response.status !== 503 || !(retryAfter > 0)) surprises.push(`${method} ${path}: ${response.status} ${text}`);
     return undefined;
   };
   const create = async (path: string, body: object, ids: string[]): Promise<void> => {

@@ -29,7 +29,7 @@ import { createQueue } from '#kinora/queue/job-queue.js';
 import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
-import { watchAnswers } from '../wire/documented-answers.js';
+import { watchResponses } from '../wire/documented-responses.js';
 import { openTestDatabase } from './database.js';
 
 const CLOSE_LIMIT_MS = 10_000;
@@ -110,7 +110,7 @@ export const startApi = async ({
     },
     ...options,
   });
-  const undocumented = watchAnswers(app);
+  const undocumented = watchResponses(app);
   const closeHttp = watchConnections(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -33,17 +33,17 @@ export const startFlakyProxy = async (): Promise<FlakyProxy> => {
     if (isFile(request.url!)) await proxy.held;
     const { host: _host, connection: _connection, ...headers } = request.headers;
     const sent = await buffer(request);
-    const answer = await fetch(`${proxy.target}${request.url}`, {
+    const upstream = await fetch(`${proxy.target}${request.url}`, {
       method: request.method!,
       headers: headers as Record<string, string>,
       ...(sent.length > 0 && { body: sent }),
     });
-    const bytes = Buffer.from(await answer.arrayBuffer());
+    const bytes = Buffer.from(await upstream.arrayBuffer());
     const kept = ['content-type', 'etag', 'accept-ranges', 'content-range'].flatMap((name) => {
-      const value = answer.headers.get(name);
+      const value = upstream.headers.get(name);
       return value === null ? [] : [[name, value] as const];
     });
-    response.writeHead(answer.status, { ...Object.fromEntries(kept), 'content-length': bytes.length });
+    response.writeHead(upstream.status, { ...Object.fromEntries(kept), 'content-length': bytes.length });
     if (!isCut) return void response.end(bytes);
     failed.cut += 1;
     response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());

@@ -60,7 +60,7 @@ export interface AskedKeys {
   readonly filled: string;
   readonly response: ServerResponse;
 }
-export interface KeyAnswer {
+export interface KeyResponse {
   readonly status: number;
   readonly body: string;
   readonly headers?: Record<string, string>;
@@ -69,7 +69,7 @@ export interface KeyAnswer {
 export interface KeyService extends Omit<Origin, 'requests'> {
   readonly asked: { readonly headers: IncomingHttpHeaders; readonly body: string; readonly problems: string[] }[];
   /** Instead of the answer with keys, `filled`. Without a result the connection stays open and silent. */
-  answer: ((asked: AskedKeys) => KeyAnswer | undefined | Promise<KeyAnswer | undefined>) | undefined;
+  response: ((asked: AskedKeys) => KeyResponse | undefined | Promise<KeyResponse | undefined>) | undefined;
 }
 
 /** The key that the service gives for a key ID. */
@@ -118,10 +118,9 @@ export const startKeyService = async (): Promise<KeyService> => {
     const root = new DOMParser().parseFromString(body, 'text/xml').documentElement!;
     asked.push({ headers: request.headers, body, problems: problemsOf(root) });
     const filled = fill(body);
-    const answer = service.answer ? await service.answer({ body, filled, response }) : { status: 200, body: filled };
-    if (answer)
-      response.writeHead(answer.status, { 'content-type': 'application/xml', ...answer.headers }).end(answer.body);
+    const sent = service.response ? await service.response({ body, filled, response }) : { status: 200, body: filled };
+    if (sent) response.writeHead(sent.status, { 'content-type': 'application/xml', ...sent.headers }).end(sent.body);
   });
-  const service: KeyService = Object.assign(origin, { asked, answer: undefined });
+  const service: KeyService = Object.assign(origin, { asked, response: undefined });
   return service;
 };

@@ -10,12 +10,12 @@ export interface Origin {
 
 /** A web server on 127.0.0.1 that a test scripts; it remembers what it was asked. */
 export const startOrigin = async (
-  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
+  handle: (request: IncomingMessage, response: ServerResponse, count: number) => void,
 ): Promise<Origin> => {
   const requests: Origin['requests'] = [];
   const server: Server = createServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
-    answer(request, response, requests.length);
+    handle(request, response, requests.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

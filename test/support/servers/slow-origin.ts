@@ -81,12 +81,12 @@ export const startSlowOrigin = async (): Promise<SlowOrigin> => {
       if (only === undefined) holding = false;
       else released.add(only);
       const going = held.filter(({ name }) => only === undefined || name === only);
-      held = held.filter((answer) => !going.includes(answer));
+      held = held.filter((response) => !going.includes(response));
       for (const { finish } of going) finish();
     },
     cut: (name) => {
-      for (const answer of held) if (answer.name === name) answer.response.destroy();
-      held = held.filter((answer) => answer.name !== name);
+      for (const response of held) if (response.name === name) response.response.destroy();
+      held = held.filter((response) => response.name !== name);
     },
     partsOf: (name) => parts.filter((part) => part.name === name).map(({ start, end }) => ({ start, end })),
     requestsOf: (name) =>

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-export type Answer = 'silence' | { readonly status: number; readonly body: string | object };
+export type SpeechResponse = 'silence' | { readonly status: number; readonly body: string | object };
 
 interface Request {
   readonly path: string | undefined;
@@ -13,7 +13,9 @@ interface Request {
 }
 
 /** Gives the answers in turn, the last one again and again, or what it is told for a request; keeps what it was asked. */
-export const startSpeechService = async (answers: readonly Answer[] | ((request: Request) => Answer)) => {
+export const startSpeechService = async (
+  responses: readonly SpeechResponse[] | ((request: Request) => SpeechResponse),
+) => {
   const requests: Request[] = [];
   const server = createServer(async (request, response) => {
     const form = await new Response(new Uint8Array(await buffer(request)), {
@@ -28,12 +30,12 @@ export const startSpeechService = async (answers: readonly Answer[] | ((request:
       fields: Object.fromEntries(fields),
       file: file instanceof Blob ? file.size : 0,
     };
-    const answer =
-      typeof answers === 'function' ? answers(asked) : answers[Math.min(requests.length, answers.length - 1)]!;
+    const planned =
+      typeof responses === 'function' ? responses(asked) : responses[Math.min(requests.length, responses.length - 1)]!;
     requests.push(asked);
-    if (answer === 'silence') return;
-    const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    response.writeHead(answer.status).end(body);
+    if (planned === 'silence') return;
+    const body = typeof planned.body === 'string' ? planned.body : JSON.stringify(planned.body);
+    response.writeHead(planned.status).end(body);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

@@ -57,7 +57,7 @@ const errorBody = (code: string): string =>
 export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy> => {
   const injected = { slowDown: 0, cutBodies: 0, wrongEtag: 0, latencyMs: 0 };
   const gets = { requests: 0, bytes: 0 };
-  const answers: { path: string; bytes: number }[] = [];
+  const responses: { path: string; bytes: number }[] = [];
   let abandoned = 0;
   let stalled = 0;
   let requests = 0;
@@ -92,20 +92,20 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const forward = async (request: IncomingMessage, response: ServerResponse, sent: Buffer): Promise<void> => {
     const url = new URL(request.url!, target);
     const isGet = request.method === 'GET' && !url.searchParams.has('list-type');
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const upstream = await new Promise<IncomingMessage>((resolve, reject) => {
       // With the host that the client has signed.
       const options = { method: request.method!, headers: request.headers };
       httpRequest(url, options, resolve).on('error', reject).end(sent);
     });
-    const bytes = await buffer(answer);
-    const headers = { ...answer.headers };
+    const bytes = await buffer(upstream);
+    const headers = { ...upstream.headers };
     if (request.method === 'PUT' && url.searchParams.has('partNumber') && isDue('wrongEtag', request))
       headers.etag = `"${'0'.repeat(32)}"`;
-    response.writeHead(answer.statusCode!, headers);
-    if (isGet && answer.statusCode! < 300 && url.pathname.split('/').length > 2) {
+    response.writeHead(upstream.statusCode!, headers);
+    if (isGet && upstream.statusCode! < 300 && url.pathname.split('/').length > 2) {
       gets.requests += 1;
       gets.bytes += bytes.length;
-      answers.push({ path: url.pathname, bytes: bytes.length });
+      responses.push({ path: url.pathname, bytes: bytes.length });
       if (bytes.length > 1 && proxy.stallBodies > 0) {
         proxy.stallBodies -= 1;
         response.write(bytes.subarray(0, bytes.length >> 1));
@@ -149,7 +149,7 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   };
 
   const sizesOf = (part: string): number[] =>
-    answers.flatMap(({ path, bytes }) => (path.includes(part) ? [bytes] : []));
+    responses.flatMap(({ path, bytes }) => (path.includes(part) ? [bytes] : []));
   const origin = await startOrigin((request, response) => {
     requests += 1;
     if (request.headers.expect !== undefined) violations.push(`Expect ${request.url}`);

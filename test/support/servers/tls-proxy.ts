@@ -17,22 +17,22 @@ export const startTlsProxy = async (
   target: string,
   own: { readonly host: string; readonly files: Readonly<Record<string, string>>; page(path: string): string },
 ): Promise<TlsProxy> => {
-  const server = createServer(selfSigned, (asked, answer) => {
+  const server = createServer(selfSigned, (asked, response) => {
     const path = asked.url!;
     if (asked.headers.host === own.host) {
       const file = own.files[path];
-      answer.setHeader('content-type', file ? 'text/javascript' : 'text/html; charset=utf-8');
-      if (file) createReadStream(file).pipe(answer);
-      else answer.end(own.page(path));
+      response.setHeader('content-type', file ? 'text/javascript' : 'text/html; charset=utf-8');
+      if (file) createReadStream(file).pipe(response);
+      else response.end(own.page(path));
       return;
     }
     const headers = { ...asked.headers, 'x-forwarded-proto': 'https' };
     const passed = request(new URL(path, target), { method: asked.method, headers }, (got) => {
-      answer.writeHead(got.statusCode!, got.headers);
-      got.pipe(answer);
+      response.writeHead(got.statusCode!, got.headers);
+      got.pipe(response);
     });
-    passed.on('error', () => answer.destroy());
-    answer.on('close', () => passed.destroy());
+    passed.on('error', () => response.destroy());
+    response.on('close', () => passed.destroy());
     asked.pipe(passed);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -18,9 +18,9 @@ export interface Received {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-/** A server for webhooks on 127.0.0.1. `answer` is asked when the body has come; 200 when absent. */
+/** A server for webhooks on 127.0.0.1. `handle` is asked when the body has come; 200 when absent. */
 export const startReceiver = async (
-  answer: (request: IncomingMessage, response: ServerResponse, received: Received) => void = (_, response) =>
+  handle: (request: IncomingMessage, response: ServerResponse, received: Received) => void = (_, response) =>
     void response.end(),
 ) => {
   const received: Received[] = [];
@@ -32,7 +32,7 @@ export const startReceiver = async (
     if (body === '') return;
     const one: Received = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body) };
     received.push(one);
-    answer(request, response, one);
+    handle(request, response, one);
   });
   return {
     url: origin.url,

@@ -29,9 +29,9 @@ export interface WireDelivery {
 
 type Server = Pick<Booted, 'url' | 'token'>;
 
-const dataOf = async <T>(answer: Response): Promise<T> => {
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+const dataOf = async <T>(response: Response): Promise<T> => {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status} ${text}`);
   return (JSON.parse(text) as { data: T }).data;
 };
 

@@ -51,16 +51,16 @@ export const serveFiles = async (paths: readonly string[]): Promise<Origin> =>
   });
 
 export const createAsset = async (server: Server, body: object): Promise<WireAsset> => {
-  const answer = await api(server, 'POST', '/video/v1/assets', body);
-  const text = await answer.text();
-  if (answer.status !== 201) throw new Error(`${answer.status} ${text}`);
+  const response = await api(server, 'POST', '/video/v1/assets', body);
+  const text = await response.text();
+  if (response.status !== 201) throw new Error(`${response.status} ${text}`);
   return (JSON.parse(text) as { data: WireAsset }).data;
 };
 
 /** What `input-info` shows about playback before the file was stored. */
 export const earlyPlaybackOf = async (server: Server, id: string): Promise<unknown> => {
-  const answer = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
-  return ((await answer.json()) as { data: { early_playback?: unknown }[] }).data[0]!.early_playback;
+  const response = await api(server, 'GET', `/video/v1/assets/${id}/input-info`);
+  return ((await response.json()) as { data: { early_playback?: unknown }[] }).data[0]!.early_playback;
 };
 
 export const getAsset = async (server: Server, id: string): Promise<WireAsset> =>

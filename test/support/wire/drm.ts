@@ -14,8 +14,8 @@ export const createDrmConfiguration = async ({ dataDir }: Pick<Booted, 'dataDir'
 };
 
 export const createSigningKey = async (server: Server): Promise<OwnedKey> => {
-  const answer = await api(server, 'POST', '/system/v1/signing-keys');
-  const { data } = (await answer.json()) as { data: { id: string; private_key: string } };
+  const response = await api(server, 'POST', '/system/v1/signing-keys');
+  const { data } = (await response.json()) as { data: { id: string; private_key: string } };
   return { keyId: data.id, keySecret: data.private_key };
 };
 

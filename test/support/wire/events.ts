@@ -13,8 +13,8 @@ export interface WireEvent {
 
 /** What was told about one object, the oldest first. */
 export const eventsOf = async (server: Server, objectId: string): Promise<WireEvent[]> => {
-  const answer = await api(server, 'GET', `/system/v1/events?object_id=${objectId}&limit=100`);
-  return ((await answer.json()) as { data: WireEvent[] }).data.reverse();
+  const response = await api(server, 'GET', `/system/v1/events?object_id=${objectId}&limit=100`);
+  return ((await response.json()) as { data: WireEvent[] }).data.reverse();
 };
 
 /** What was told about an asset and its tracks, the oldest first, without what all types begin with. */

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -12,13 +12,13 @@ export const sendRaw = (
   path: string,
   method = 'GET',
   headers: Record<string, string> = {},
-): Promise<RawAnswer> =>
-  new Promise((answered, failed) => {
+): Promise<RawResponse> =>
+  new Promise((responded, failed) => {
     const { hostname, port } = new URL(origin);
     const outgoing = request({ hostname, port, path, method, headers }, async (response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk as Buffer);
-      answered({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) });
+      responded({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) });
     });
     outgoing.on('error', failed);
     outgoing.end();

@@ -43,7 +43,7 @@ export const textOf = async (
   track: Record<string, unknown>,
   ending = 'vtt',
 ): Promise<string> => {
-  const answer = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${track.id}.${ending}`);
-  if (answer.status !== 200) throw new Error(`HTTP status ${answer.status}`);
-  return answer.text();
+  const response = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${track.id}.${ending}`);
+  if (response.status !== 200) throw new Error(`HTTP status ${response.status}`);
+  return response.text();
 };

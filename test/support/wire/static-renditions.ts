@@ -39,8 +39,8 @@ export const withFiles = async (server: Server, assetId: string, limitMs = 120_0
 export const eventsOf = async (server: Server, assetId: string): Promise<{ type: string; data: WireAsset }[]> => {
   const found: { type: string; data: WireAsset }[] = [];
   for (let page = 1; found.length === (page - 1) * 100; page++) {
-    const answer = await api(server, 'GET', `/system/v1/events?limit=100&page=${page}`);
-    found.push(...((await answer.json()) as { data: typeof found }).data);
+    const response = await api(server, 'GET', `/system/v1/events?limit=100&page=${page}`);
+    found.push(...((await response.json()) as { data: typeof found }).data);
   }
   return found
     .filter((event) => event.data.id === assetId || event.data.asset_id === assetId)

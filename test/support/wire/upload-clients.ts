@@ -14,17 +14,17 @@ export interface UploadClient {
 
 const isLater = ({ status }: Response): boolean => status === 503 || status === 423;
 
-export const rangeEnd = (answer: Response): number => {
-  const range = answer.headers.get('range');
+export const rangeEnd = (response: Response): number => {
+  const range = response.headers.get('range');
   return range === null ? 0 : Number(/^bytes=0-(\d+)$/.exec(range)![1]) + 1;
 };
 
 /** @param path of the upload's URL */
 export const putClient = (path: string, file: Buffer): UploadClient => {
-  const read = (answer: Response): Progress => {
-    if (isLater(answer)) return undefined;
-    expect([200, 308]).toContain(answer.status);
-    return answer.status === 200 ? 'complete' : rangeEnd(answer);
+  const read = (response: Response): Progress => {
+    if (isLater(response)) return undefined;
+    expect([200, 308]).toContain(response.status);
+    return response.status === 200 ? 'complete' : rangeEnd(response);
   };
   const range = (text: string) => ({ 'content-range': `bytes ${text}/${file.length}` });
   return {
@@ -37,17 +37,17 @@ export const putClient = (path: string, file: Buffer): UploadClient => {
 /** Declares the size with the last chunk, or earlier where `declares` says so. */
 export const tusClient = (path: string, file: Buffer, declares: () => boolean): UploadClient => {
   let isDeferred = true;
-  const read = (answer: Response): Progress => {
-    if (isLater(answer) || answer.status === 409) return undefined;
-    expect([200, 204]).toContain(answer.status);
-    const offset = Number(answer.headers.get('upload-offset'));
+  const read = (response: Response): Progress => {
+    if (isLater(response) || response.status === 409) return undefined;
+    expect([200, 204]).toContain(response.status);
+    const offset = Number(response.headers.get('upload-offset'));
     return offset === file.length ? 'complete' : offset;
   };
   return {
     ask: async (origin) => {
-      const answer = await sendBytes(origin + path, undefined, TUS, 'HEAD');
-      isDeferred = answer.headers.has('upload-defer-length');
-      return read(answer);
+      const response = await sendBytes(origin + path, undefined, TUS, 'HEAD');
+      isDeferred = response.headers.has('upload-defer-length');
+      return read(response);
     },
     send: async (origin, start, end) => {
       const declared = isDeferred && (end === file.length || declares());

@@ -36,7 +36,7 @@ export interface OpenRequest {
   readonly request: ClientRequest;
   /** Resolves once the bytes were handed to the system. */
   send(bytes: Uint8Array): Promise<void>;
-  answer(): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }>;
+  response(): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }>;
   /** Breaks the connection off. */
   cut(): void;
 }
@@ -44,7 +44,7 @@ export interface OpenRequest {
 /** A request whose body is sent piece by piece; in pieces of unknown number without a `content-length` in `headers`. */
 export const openRequest = (url: string, headers: Record<string, string | number>, method = 'PUT'): OpenRequest => {
   const outgoing = request(url, { method, headers, agent: false });
-  const answered = once(outgoing, 'response').then(async ([response]: IncomingMessage[]) => {
+  const responded = once(outgoing, 'response').then(async ([response]: IncomingMessage[]) => {
     let body = '';
     for await (const chunk of response!) body += chunk;
     return { status: response!.statusCode!, headers: response!.headers, body };
@@ -52,12 +52,12 @@ export const openRequest = (url: string, headers: Record<string, string | number
   // Otherwise Node tells the length of a body that is sent at once.
   outgoing.flushHeaders();
   // Who cuts the connection does not ask for the answer.
-  answered.catch(() => undefined);
+  responded.catch(() => undefined);
   outgoing.on('error', () => undefined);
   return {
     request: outgoing,
     send: (bytes) => new Promise((resolve) => void outgoing.write(bytes, () => resolve())),
-    answer: () => answered,
+    response: () => responded,
     cut: () => void outgoing.destroy(),
   };
 };

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { id } from './answer.js';
+import { id } from './response.js';
 
-export const UploadAnswer = Type.Object(
+export const UploadResponse = Type.Object(
   {
     id: id('Unique ID of the upload'),
     status: Type.Enum(['waiting', 'asset_created', 'cancelled', 'errored', 'timed_out'], {

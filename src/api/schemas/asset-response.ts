@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { id, unixSeconds } from './answer.js';
 import { Meta, mp4Supports, renditionResolution } from './asset.js';
 import { passthrough } from './common.js';
+import { id, unixSeconds } from './response.js';
 
 const { Optional, Object: Fields, Enum, Number: Numeric, Integer, String: Text, Boolean: Flag } = Type;
 
@@ -19,7 +19,7 @@ const failure = (description: string) =>
 const seconds = (description: string) => Numeric({ description: `${description}, in seconds` });
 const pixels = (description: string) => Integer({ description: `${description}, in pixels` });
 
-export const PlaybackIdAnswer = Fields(
+export const PlaybackIdResponse = Fields(
   {
     id: id('The playback ID, which is part of playback URLs'),
     policy: Enum(['public', 'signed', 'drm'], {
@@ -31,9 +31,9 @@ export const PlaybackIdAnswer = Fields(
   { title: 'PlaybackId', description: 'A public identifier of an asset. Its policy decides who can play' },
 );
 
-export const PlaybackIdOwnerAnswer = Fields(
+export const PlaybackIdOwnerResponse = Fields(
   {
-    ...PlaybackIdAnswer.properties,
+    ...PlaybackIdResponse.properties,
     object: Fields(
       {
         type: Enum(['asset'], { description: 'Kind of the owner. Always `asset`' }),
@@ -45,7 +45,7 @@ export const PlaybackIdOwnerAnswer = Fields(
   { title: 'PlaybackIdOwner', description: 'A playback ID together with the asset that it plays' },
 );
 
-export const TrackAnswer = Fields(
+export const TrackResponse = Fields(
   {
     id: id('Unique ID of the track'),
     type: Enum(['video', 'audio', 'text'], { description: 'The kind of track' }),
@@ -106,7 +106,7 @@ export const TrackAnswer = Fields(
   { title: 'Track', description: 'The video, an audio track or a text track of an asset' },
 );
 
-export const StaticRenditionAnswer = Fields(
+export const StaticRenditionResponse = Fields(
   {
     id: Optional(id('Unique ID of the rendition. Absent for files of `mp4_support`')),
     name: Text({ description: 'File name, such as `720p.mp4`: the last part of the URL after the playback ID' }),
@@ -136,7 +136,7 @@ export const StaticRenditionAnswer = Fields(
   { title: 'StaticRendition', description: 'One file of the whole asset, for download or for players without HLS' },
 );
 
-export const ShotsAnswer = Fields(
+export const ShotsResponse = Fields(
   {
     status: Enum(['pending', 'completed', 'errored', 'skipped', 'deleted'], {
       description: 'State of the shot detection. `skipped` if the asset has no video',
@@ -156,7 +156,7 @@ export const ShotsAnswer = Fields(
 
 const statusOfFile = (description: string) => Enum(['preparing', 'ready', 'errored'], { description });
 
-export const AssetAnswer = Fields(
+export const AssetResponse = Fields(
   {
     id: id('Unique ID of the asset'),
     status: Enum(['preparing', 'ready', 'errored'], {
@@ -177,7 +177,7 @@ export const AssetAnswer = Fields(
       { description: 'How far the processing of the asset is' },
     ),
     playback_ids: Optional(
-      Type.Array(PlaybackIdAnswer, { description: 'The playback IDs of the asset. Absent if there are none' }),
+      Type.Array(PlaybackIdResponse, { description: 'The playback IDs of the asset. Absent if there are none' }),
     ),
     master_access: Enum(['none', 'temporary'], {
       description: 'Whether a master file was requested and has not expired',
@@ -203,7 +203,7 @@ export const AssetAnswer = Fields(
       Fields(
         {
           status: Optional(statusOfFile('State of all files together. Present only with `mp4_support`')),
-          files: Optional(Type.Array(StaticRenditionAnswer, { description: 'The files, each with its own state' })),
+          files: Optional(Type.Array(StaticRenditionResponse, { description: 'The files, each with its own state' })),
         },
         { description: 'Files for download. Present once a file was requested' },
       ),
@@ -235,7 +235,7 @@ export const AssetAnswer = Fields(
     generate_shots: Optional(
       Flag({ description: 'Whether shots were requested with the asset. Present only when true' }),
     ),
-    shots: Optional(ShotsAnswer),
+    shots: Optional(ShotsResponse),
     thumbnail_time: Optional(seconds('Time of the default thumbnail. Present when set')),
     non_standard_input_reasons: Optional(
       Type.Record(Text(), Text(), {
@@ -263,7 +263,7 @@ export const AssetAnswer = Fields(
       }),
     ),
     tracks: Optional(
-      Type.Array(TrackAnswer, {
+      Type.Array(TrackResponse, {
         description: 'The video track, the audio tracks, then the text tracks. Present once the asset is `ready`',
       }),
     ),
@@ -289,7 +289,7 @@ const InputTrack = Fields({
   ),
 });
 
-export const InputInfoAnswer = Fields(
+export const InputInfoResponse = Fields(
   {
     settings: Type.Unsafe({
       type: 'object',

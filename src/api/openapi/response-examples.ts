@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { permissions } from '../schemas/permissions.js';
-import { robotsExamples, robotsExamplesAfter } from './robots-answer-examples.js';
+import { robotsExamples, robotsExamplesAfter } from './robots-response-examples.js';
 
 type Json = Record<string, unknown>;
 
@@ -231,8 +231,8 @@ const resourcesAfter: Readonly<Record<string, Json>> = {
  * An example of the whole answer of an operation.
  * @param answer its schema; undefined is returned when it is of a resource that has no example
  */
-export const answerExample = (operationId: string, answer: TSchema): Json | undefined => {
-  const { data, ...rest } = (answer as unknown as { properties: Record<string, Json> }).properties;
+export const responseExample = (operationId: string, response: TSchema): Json | undefined => {
+  const { data, ...rest } = (response as unknown as { properties: Record<string, Json> }).properties;
   const isList = data?.type === 'array';
   const title = String((isList ? (data.items as Json) : data)?.title);
   const resource = resourcesAfter[operationId] ?? resources[title];

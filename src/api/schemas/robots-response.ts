@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { id, totalRowCount } from './answer.js';
 import { DirectiveBody, workflowName } from './directive.js';
+import { id, totalRowCount } from './response.js';
 
 const { Optional, Array: List, Enum, Integer, Null, Object: Fields, String: Text, Union, Unsafe } = Type;
 
@@ -23,7 +23,7 @@ const directiveId = (description = 'Unique ID of the directive') => id(`${descri
 const runId = (description = 'Unique ID of the run') => id(`${description}, which starts with \`drvrun_\``);
 const subjectId = () => id('ID of the asset that the run works on');
 
-export const DirectiveAnswer = Fields(
+export const DirectiveResponse = Fields(
   {
     id: directiveId(),
     name: DirectiveBody.properties.name,
@@ -38,7 +38,7 @@ export const DirectiveAnswer = Fields(
   { title: 'Directive', description: 'A set of workflows that run on assets, with what they need' },
 );
 
-export const NewRunAnswer = Fields(
+export const NewRunResponse = Fields(
   {
     run_id: runId(),
     status: Enum(['pending'], { description: 'State of the run. Always `pending` in this response' }),
@@ -58,7 +58,7 @@ const NodeState = Fields({
   source_workflows: Optional(List(Text(), { description: 'The workflows that this one waits for, by `reference_id`' })),
 });
 
-export const RunAnswer = Fields(
+export const RunResponse = Fields(
   {
     run_id: runId(),
     subject_id: subjectId(),
@@ -75,7 +75,7 @@ export const RunAnswer = Fields(
   { title: 'DirectiveRun', description: 'A directive at work on one asset' },
 );
 
-export const RobotsJobAnswer = Fields(
+export const RobotsJobResponse = Fields(
   {
     id: jobId(),
     workflow: workflowName(),
@@ -128,7 +128,7 @@ export const RobotsJobAnswer = Fields(
   { title: 'RobotsJob', description: 'One run of a workflow on an asset' },
 );
 
-export const RobotsJobSummaryAnswer = Fields(
+export const RobotsJobSummaryResponse = Fields(
   {
     id: jobId(),
     workflow: workflowName(),

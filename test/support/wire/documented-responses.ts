@@ -49,7 +49,7 @@ const checkerOf = (id: string, status: number): Checkable | undefined => {
 };
 
 /** What is wrong with an answer according to the OpenAPI document; undefined when nothing is. */
-export const undocumentedAnswer = (operationId: string, status: number, payload: string): string | undefined => {
+export const undocumentedResponse = (operationId: string, status: number, payload: string): string | undefined => {
   const checker = checkerOf(operationId, status);
   if (!checker) return payload === '' ? undefined : `${operationId} answers ${status} with a body`;
   const body: unknown = JSON.parse(payload);
@@ -61,13 +61,13 @@ export const undocumentedAnswer = (operationId: string, status: number, payload:
 };
 
 /** Every answer of the app's operations is compared with the document; returns what was found so far. */
-export const watchAnswers = (app: FastifyInstance): readonly string[] => {
+export const watchResponses = (app: FastifyInstance): readonly string[] => {
   const found: string[] = [];
   app.addHook('onSend', async (request, reply, payload) => {
     const { operation } = request.routeOptions.config;
     if (operation === undefined || request.method === 'HEAD') return;
     try {
-      const wrong = undocumentedAnswer(operation, reply.statusCode, typeof payload === 'string' ? payload : '');
+      const wrong = undocumentedResponse(operation, reply.statusCode, typeof payload === 'string' ? payload : '');
       if (wrong !== undefined) found.push(wrong);
     } catch (error) {
       found.push(String(error));

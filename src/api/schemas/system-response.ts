@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { id, isoTime, unixSeconds } from './answer.js';
 import { permissions } from './permissions.js';
+import { id, isoTime, unixSeconds } from './response.js';
 import { VocabularyBody } from './vocabulary.js';
 
 const { Optional, Object: Fields, Enum, Integer, String: Text, Boolean: Flag, Null, Number: Numeric } = Type;
@@ -24,7 +24,7 @@ export const CallerAnswer = Fields(
 
 const WEBHOOK_ID = 'ID of the webhook that receives the event';
 
-export const WebhookAnswer = Fields(
+export const WebhookResponse = Fields(
   {
     id: id('Unique ID of the webhook'),
     address: Text({ description: 'URL that receives the events as POST requests' }),
@@ -34,9 +34,9 @@ export const WebhookAnswer = Fields(
   { title: 'Webhook', description: 'A URL that receives every event of an environment' },
 );
 
-export const NewWebhookAnswer = Fields(
+export const NewWebhookResponse = Fields(
   {
-    ...WebhookAnswer.properties,
+    ...WebhookResponse.properties,
     signing_secret: Text({
       description:
         'Key to verify the `mux-signature` header of deliveries. Returned only in this response, so store it now',
@@ -68,7 +68,7 @@ const ObjectOfEvent = Fields(
 );
 const eventType = () => Text({ description: 'What happened to which kind of resource, such as `video.asset.ready`' });
 
-export const EventAnswer = Fields(
+export const EventResponse = Fields(
   {
     id: Text({
       format: 'uuid',
@@ -104,7 +104,7 @@ export const EventAnswer = Fields(
   { title: 'Event', description: 'A change of a resource. Webhooks receive this object as the body of a request' },
 );
 
-export const DeliveryAnswer = Fields(
+export const DeliveryResponse = Fields(
   {
     id: Text({ format: 'uuid', description: 'Unique ID of the delivery' }),
     webhook_id: id(WEBHOOK_ID),
@@ -138,7 +138,7 @@ export const DeliveryAnswer = Fields(
   { title: 'Delivery', description: 'An event on its way to one webhook, with all attempts' },
 );
 
-export const VocabularyAnswer = Fields(
+export const VocabularyResponse = Fields(
   {
     id: id('Unique ID of the vocabulary'),
     ...VocabularyBody.properties,
@@ -148,7 +148,7 @@ export const VocabularyAnswer = Fields(
   { title: 'TranscriptionVocabulary', description: 'Words and phrases that speech recognition should expect' },
 );
 
-export const UsageExportAnswer = Fields(
+export const UsageExportResponse = Fields(
   {
     date: Text({ description: 'Day that the export covers' }),
     download_url: Text({ format: 'uri', description: 'Signed URL of the export file' }),
@@ -161,7 +161,7 @@ export const UsageExportAnswer = Fields(
 const tierSeconds = (tier: string) =>
   Optional(Numeric({ description: `Seconds delivered as ${tier}. Absent if there are none` }));
 
-export const DeliveryUsageAnswer = Fields(
+export const DeliveryUsageResponse = Fields(
   {
     asset_id: id('ID of the asset that was delivered'),
     asset_state: Enum(['ready', 'errored', 'deleted'], { description: 'State of the asset now' }),
