@@ -8,12 +8,12 @@ import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { makeDirectory } from '../lib/make-directory.js';
 import type { BlobStore, LinkedSources } from '../storage/blob-store.js';
-import { checkBucket, checkReadable, describeBucket } from '../storage/check-bucket.js';
-import { createDiskBlobStore } from '../storage/disk-blob-store.js';
-import { withLinkedSources } from '../storage/linked-sources.js';
-import { PART_BYTES } from '../storage/part-upload.js';
-import { createS3BlobStore } from '../storage/s3-blob-store.js';
-import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3-client.js';
+import { createDiskBlobStore } from '../storage/disk/disk-blob-store.js';
+import { checkBucket, checkReadable, describeBucket } from '../storage/s3/check-bucket.js';
+import { withLinkedSources } from '../storage/s3/linked-sources.js';
+import { PART_BYTES } from '../storage/s3/part-upload.js';
+import { createS3BlobStore } from '../storage/s3/s3-blob-store.js';
+import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3/s3-client.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Base } from './parts.js';
 

@@ -25,7 +25,7 @@ import type { MediaPoolOptions } from '../pool/create-media-pool.js';
 import type { MediaPool } from '../pool/media-pool.js';
 import type { Transcriber } from '../speech/transcriber.js';
 import type { LinkedSources, RangeBlobStore } from '../storage/blob-store.js';
-import type { DiskSpace } from '../storage/disk-space.js';
+import type { DiskSpace } from '../storage/disk/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Phases } from './phases.js';

@@ -10,7 +10,7 @@ import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import { createOriginClient } from '../net/origin-client.js';
-import { watchDiskSpace } from '../storage/disk-space.js';
+import { watchDiskSpace } from '../storage/disk/disk-space.js';
 import { openDataDir } from './open-data-dir.js';
 import type { Base } from './parts.js';
 import { startMetrics, urlOf } from './start-http.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createSegmentStore } from '../cache/disk-segment-store.js';
 import { createMediaPool } from '../pool/create-media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
-import { watchDiskSpace } from '../storage/disk-space.js';
+import { watchDiskSpace } from '../storage/disk/disk-space.js';
 import { createRangeBlobStore } from '../storage/range-store.js';
 import { openBlobs } from './open-blobs.js';
 import type { Base, MediaParts } from './parts.js';

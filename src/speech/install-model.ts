@@ -4,7 +4,7 @@ import { access, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { SourceFetcher } from '../net/fetch-source.js';
-import { createDiskBlobStore } from '../storage/disk-blob-store.js';
+import { createDiskBlobStore } from '../storage/disk/disk-blob-store.js';
 import { installedModelPath, type KnownModel, knownModels, modelsDirectory } from './models.js';
 
 export interface InstallOptions {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { losePower } from '../support/processes/lose-power.js';
 import { describeBlobStore } from './blob-store.js';
 
@@ -43,7 +43,7 @@ it('keeps exactly the bytes that were on disk when the process is killed', async
       await write.write(chunk);
       process.stdout.write(write.offsetBytes + '\\n');
     }`;
-  const module = import.meta.resolve('#kinora/storage/disk-blob-store.js');
+  const module = import.meta.resolve('#kinora/storage/disk/disk-blob-store.js');
   let least = 0;
   for (let round = 0; round < 3; round++) {
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, module, root]);

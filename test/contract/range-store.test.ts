@@ -7,7 +7,7 @@ import type { ByteRange } from '#kinora/lib/byte-ranges.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 import type { BlobWrite, Doubt, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
 import { BLOCK_BYTES } from '#kinora/storage/blob-store.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { createRangeBlobStore } from '#kinora/storage/range-store.js';
 import { until } from '../support/servers/server-process.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { isId, newId } from '#kinora/lib/ids.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'kinora-names-'));
 writeFileSync(join(root, 'secret'), 'secret');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { FetchOptions } from '#kinora/net/fetch-source.js';
 import { createSourceFetcher, type SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { memoryLogger } from './memory-logger.js';
 
 export const KEY = 'assets/a/source';

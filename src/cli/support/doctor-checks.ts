@@ -13,7 +13,7 @@ import { openBucket, readBucket, s3ServiceOf, s3SettingsOf } from '../../server/
 import { isProgram } from '../../speech/command-transcriber.js';
 import { describeTranscriber, localModelPath } from '../../speech/create-transcriber.js';
 import { readWhisperModel } from '../../speech/whisper-transcriber.js';
-import { describeBucket } from '../../storage/check-bucket.js';
+import { describeBucket } from '../../storage/s3/check-bucket.js';
 import { administer } from './administer.js';
 import type { CommandContext } from './command.js';
 import { withDataDirLock, withOpenDatabase } from './with-database.js';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statfsSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { watchDiskSpace } from '#kinora/storage/disk-space.js';
+import { watchDiskSpace } from '#kinora/storage/disk/disk-space.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { cleanUpServers, startServer, until } from '../../support/servers/server-process.js';
 import { api } from '../../support/wire/create-asset.js';

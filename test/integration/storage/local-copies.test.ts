@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createLocalCopies, type LocalCopies } from '#kinora/storage/local-copies.js';
-import type { OpenObject } from '#kinora/storage/s3-client.js';
+import { createLocalCopies, type LocalCopies } from '#kinora/storage/s3/local-copies.js';
+import type { OpenObject } from '#kinora/storage/s3/s3-client.js';
 
 const BYTES = randomBytes(100_000);
 let dir: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
+import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 
 /** Two uploads on each page. Two of them have the same key, on both sides of a page's end. */

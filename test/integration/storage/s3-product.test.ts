@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeSourceIndex } from '#kinora/media/source/source-index-codec.js';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
+import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
 import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
 import { type Booted, boot } from '../../support/servers/boot.js';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3-client.js';
+import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { runCli } from '../../support/processes/run-cli.js';

@@ -9,7 +9,7 @@ import { newId } from '#kinora/lib/ids.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import type { BlobWrite } from '#kinora/storage/blob-store.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { trackTextIndexKey, trackTextKey } from '#kinora/storage/keys.js';
 import { quietLogger } from '../../support/logger.js';
 import { runScript } from '../../support/processes/child.js';

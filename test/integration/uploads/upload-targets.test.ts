@@ -10,7 +10,7 @@ import { createUploadTargets } from '#kinora/jobs/ingest/upload-targets.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { createRangeBlobStore } from '#kinora/storage/range-store.js';
 import { fixture } from '../../support/media/fixtures.js';

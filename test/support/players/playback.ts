@@ -27,7 +27,7 @@ import { createSegmentProducer, type SegmentProducerDeps } from '#kinora/package
 import { createSourceRanges } from '#kinora/packager/source-ranges.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { startApi } from '../servers/api.js';

@@ -26,7 +26,7 @@ import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
-import { createDiskBlobStore } from '#kinora/storage/disk-blob-store.js';
+import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { watchResponses } from '../wire/documented-responses.js';

@@ -1,4 +1,4 @@
-import type { S3Settings } from '#kinora/storage/s3-client.js';
+import type { S3Settings } from '#kinora/storage/s3/s3-client.js';
 import { runScript } from '../processes/child.js';
 
 const SCRIPT = `
@@ -6,8 +6,8 @@ const SCRIPT = `
   const { openDatabase } = await kinora('db/open-database.js');
   const { createQueue } = await kinora('queue/job-queue.js');
   const { systemClock } = await kinora('lib/clock.js');
-  const { createObjectClient } = await kinora('storage/s3-client.js');
-  const { createS3BlobStore } = await kinora('storage/s3-blob-store.js');
+  const { createObjectClient } = await kinora('storage/s3/s3-client.js');
+  const { createS3BlobStore } = await kinora('storage/s3/s3-blob-store.js');
   const { sourceKey } = await kinora('storage/keys.js');
   const { createUploadLeases } = await kinora('domain/uploads/upload-leases.js');
   const { createUploadWriters } = await kinora('domain/uploads/create-upload-writers.js');

@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { KinoraError } from '../lib/errors.js';
-import { makeDirectory } from '../lib/make-directory.js';
-import type { BlobWrite } from './blob-store.js';
+import { KinoraError } from '../../lib/errors.js';
+import { makeDirectory } from '../../lib/make-directory.js';
+import type { BlobWrite } from '../blob-store.js';
 import { openDiskBlobWrite, STAGED_SUFFIX } from './disk-blob-write.js';
 import { HOLES_SUFFIX } from './hole-record.js';
 import { ifPresent } from './if-present.js';

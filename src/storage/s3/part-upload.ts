@@ -1,6 +1,6 @@
 import type { LimitFunction } from 'p-limit';
-import { KinoraError } from '../lib/errors.js';
-import { readFileRange } from './read-file-range.js';
+import { KinoraError } from '../../lib/errors.js';
+import { readFileRange } from '../disk/read-file-range.js';
 import type { ObjectClient, ObjectInfo, UploadedPart } from './s3-client.js';
 
 /** Parts of equal size, which some stores demand; they all demand at least 5 MiB. */

@@ -1,6 +1,6 @@
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../telemetry/logger.js';
+import type { Logger } from '../../telemetry/logger.js';
 
 export interface DiskSpace {
   /**

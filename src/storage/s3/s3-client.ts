@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { finished, type Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GetObjectCommandOutput, ListMultipartUploadsCommandOutput, S3Client } from '@aws-sdk/client-s3';
-import { throwIfAborted } from '../lib/abort.js';
-import { backoffMs } from '../lib/backoff.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { withStallLimit } from '../lib/stall-limit.js';
+import { throwIfAborted } from '../../lib/abort.js';
+import { backoffMs } from '../../lib/backoff.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { withStallLimit } from '../../lib/stall-limit.js';
 import { createHedge } from './hedge.js';
 import { describeFailure, nameOf, statusOf } from './s3-errors.js';
 

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { type BucketObject, type BucketPlace, isInPlace } from '../lib/bucket-url.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
-import type { Logger } from '../telemetry/logger.js';
-import { type BlobStore, LINKED_SOURCE, type LinkedSources, readBlob, type SourceLink } from './blob-store.js';
-import { isSourceKey, sourceLinkKey } from './keys.js';
+import { type BucketObject, type BucketPlace, isInPlace } from '../../lib/bucket-url.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { type BlobStore, LINKED_SOURCE, type LinkedSources, readBlob, type SourceLink } from '../blob-store.js';
+import { isSourceKey, sourceLinkKey } from '../keys.js';
 import { createLocalCopies } from './local-copies.js';
 import type { ObjectClient } from './s3-client.js';
 

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
-import { KinoraError } from '../lib/errors.js';
-import { isNoSpace } from '../lib/no-space.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isNoSpace } from '../../lib/no-space.js';
 
 /** @throws KinoraError `unavailable` when the disk is full */
 export const writeFully = async (handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> => {

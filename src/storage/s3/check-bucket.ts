@@ -1,5 +1,5 @@
-import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { newId, newSecret } from '../lib/ids.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { newId, newSecret } from '../../lib/ids.js';
 import type { ObjectClient, S3Settings } from './s3-client.js';
 
 /** Outside of all prefixes that blobs have. */

@@ -1,10 +1,10 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { KinoraError } from '../lib/errors.js';
-import { makeDirectory } from '../lib/make-directory.js';
-import { syncPath } from '../lib/sync-path.js';
-import type { BlobStore } from './blob-store.js';
+import { KinoraError } from '../../lib/errors.js';
+import { makeDirectory } from '../../lib/make-directory.js';
+import { syncPath } from '../../lib/sync-path.js';
+import type { BlobStore } from '../blob-store.js';
 import { ifPresent } from './if-present.js';
 import { safePath } from './safe-path.js';
 import { createUnfinishedWrites } from './unfinished-writes.js';

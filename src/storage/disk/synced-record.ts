@@ -1,8 +1,8 @@
 import { constants, readFileSync } from 'node:fs';
 import { open, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { newUuid } from '../lib/ids.js';
-import { syncPath } from '../lib/sync-path.js';
+import { newUuid } from '../../lib/ids.js';
+import { syncPath } from '../../lib/sync-path.js';
 import { writeFully } from './write-fully.js';
 
 /** Records how much of an unfinished file is known to be on the disk, even if the machine fails. */

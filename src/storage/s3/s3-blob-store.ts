@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pLimit from 'p-limit';
-import type { BlobStore } from './blob-store.js';
+import type { BlobStore } from '../blob-store.js';
+import { safePath } from '../disk/safe-path.js';
+import { createUnfinishedWrites } from '../disk/unfinished-writes.js';
 import { createLocalCopies } from './local-copies.js';
 import { createPartUpload, PART_BYTES } from './part-upload.js';
 import type { ObjectClient } from './s3-client.js';
-import { safePath } from './safe-path.js';
 import { createSharedWrites } from './shared-writes.js';
-import { createUnfinishedWrites } from './unfinished-writes.js';
 
 export interface S3BlobStoreOptions {
   readonly objects: ObjectClient;

@@ -1,12 +1,12 @@
 import { type FileHandle, open as openFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ByteRange, ByteRanges } from '../lib/byte-ranges.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { makeDirectory } from '../lib/make-directory.js';
-import type { LocalBlob } from './blob-store.js';
-import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BYTES } from './block-fetcher.js';
+import type { ByteRange, ByteRanges } from '../../lib/byte-ranges.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { makeDirectory } from '../../lib/make-directory.js';
+import type { LocalBlob } from '../blob-store.js';
+import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BYTES } from '../block-fetcher.js';
+import { writeFully } from '../disk/write-fully.js';
 import type { ObjectClient, ObjectInfo, OpenObject } from './s3-client.js';
-import { writeFully } from './write-fully.js';
 
 export interface LocalCopiesOptions {
   readonly objects: Pick<ObjectClient, 'stat' | 'open'>;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createLinkedAbort } from '../lib/linked-abort.js';
+import { createLinkedAbort } from '../../lib/linked-abort.js';
 
 export interface HedgeOptions {
   /** At most this share of requests is sent twice, so that a slow store does not get twice the load. */

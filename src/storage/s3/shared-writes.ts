@@ -1,17 +1,17 @@
 import { open as openFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LimitFunction } from 'p-limit';
-import { KinoraError } from '../lib/errors.js';
-import { newId } from '../lib/ids.js';
-import { makeDirectory } from '../lib/make-directory.js';
-import type { BlobWrite, SharedState, SharedWrite, WriteJournal } from './blob-store.js';
-import { openDiskBlobWrite } from './disk-blob-write.js';
-import { ifPresent } from './if-present.js';
-import { tailsPrefix } from './keys.js';
+import { KinoraError } from '../../lib/errors.js';
+import { newId } from '../../lib/ids.js';
+import { makeDirectory } from '../../lib/make-directory.js';
+import type { BlobWrite, SharedState, SharedWrite, WriteJournal } from '../blob-store.js';
+import { openDiskBlobWrite } from '../disk/disk-blob-write.js';
+import { ifPresent } from '../disk/if-present.js';
+import { writeFully } from '../disk/write-fully.js';
+import { tailsPrefix } from '../keys.js';
 import type { LocalCopies } from './local-copies.js';
 import type { ObjectClient, ObjectInfo } from './s3-client.js';
 import { createSharedParts, lacksParts, type SharedParts } from './shared-parts.js';
-import { writeFully } from './write-fully.js';
 
 export interface SharedWritesOptions {
   readonly objects: ObjectClient;

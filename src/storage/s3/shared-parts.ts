@@ -1,10 +1,10 @@
 import type { LimitFunction } from 'p-limit';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
-import { newId } from '../lib/ids.js';
-import { createInTurn } from '../lib/in-turn.js';
-import type { SharedState, WriteJournal } from './blob-store.js';
-import { tailsPrefix } from './keys.js';
-import { readFileRange } from './read-file-range.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { newId } from '../../lib/ids.js';
+import { createInTurn } from '../../lib/in-turn.js';
+import type { SharedState, WriteJournal } from '../blob-store.js';
+import { readFileRange } from '../disk/read-file-range.js';
+import { tailsPrefix } from '../keys.js';
 import type { ObjectClient, ObjectInfo, UploadedPart } from './s3-client.js';
 
 export interface SharedPartsOptions {

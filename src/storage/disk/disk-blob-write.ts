@@ -1,6 +1,6 @@
 import { link, open, rm } from 'node:fs/promises';
-import { createInTurn } from '../lib/in-turn.js';
-import type { BlobInfo, BlobWrite, StagedFile } from './blob-store.js';
+import { createInTurn } from '../../lib/in-turn.js';
+import type { BlobInfo, BlobWrite, StagedFile } from '../blob-store.js';
 import { openHoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
