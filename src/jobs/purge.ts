@@ -1,7 +1,7 @@
 import type { SegmentStore } from '../cache/segment-store.js';
 import { queues } from '../domain/queues.js';
+import type { EarlySources } from '../early/sources.js';
 import type { Clock } from '../lib/clock.js';
-import type { EarlySources } from '../packager/early-sources.js';
 import type { JobHandler, Queue } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { assetPrefix, mastersPrefix, renditionsPrefix, shotsPrefix } from '../storage/keys.js';

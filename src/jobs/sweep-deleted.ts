@@ -2,7 +2,7 @@ import type { SegmentStore } from '../cache/segment-store.js';
 import type { Database } from '../db/database.js';
 import { listExistingAssets } from '../db/tables/assets/asset.js';
 import { CHANGES, readChange } from '../db/tables/server/change.js';
-import type { EarlySources } from '../packager/early-sources.js';
+import type { EarlySources } from '../early/sources.js';
 import type { Logger } from '../telemetry/logger.js';
 
 interface SweepDeletedDeps {

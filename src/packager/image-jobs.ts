@@ -16,7 +16,7 @@ import type {
   StillJob,
   StoryboardJob,
 } from '../pool/protocol.js';
-import type { Span } from './early-sources.js';
+import type { Span } from './source-ranges.js';
 
 /** Pure functions from the plan to the parameters of one media process for one image. */
 

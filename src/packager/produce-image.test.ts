@@ -3,14 +3,13 @@ import type { CachedFile, Producer } from '../cache/segment-store.js';
 import { systemClock } from '../lib/clock.js';
 import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
-import { createEarlySources } from './early-sources.js';
 import { createImageProducer } from './produce-image.js';
 
 it('makes few sprite sheets before anyone asks, after all other work, and never those of audio', async () => {
   const run: { kind: string; priority: number }[] = [];
   const producer = createImageProducer({
     clock: systemClock,
-    earlySources: createEarlySources(),
+    throwIfWithdrawn: () => undefined,
     sourceRanges: { ofVideo: async () => undefined },
     blobs: { isLocal: true, openLocal: async () => ({ path: '/source', release: async () => undefined }) },
     pool: {

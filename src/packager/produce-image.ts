@@ -5,11 +5,11 @@ import { parseStoryboardFormat, parseStoryboardWindow, parseThumbnailParameters 
 import { planStoryboard } from '../media/image/storyboard.js';
 import { verifyImage } from '../media/image/verifier.js';
 import { GENERATION } from '../media/plan/generation.js';
+import type { Plan } from '../media/plan/plan.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { displayedSpans, imageFile, type PlannedImage, planSpriteSheet, planThumbnail } from './image-jobs.js';
 import { openFrames } from './open-frames.js';
@@ -43,7 +43,8 @@ export interface ImageProducerDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
-  readonly earlySources: Pick<EarlySources, 'isWithdrawn'>;
+  /** Throws `unavailable` for a plan by which nothing may be made any more. */
+  readonly throwIfWithdrawn: (plan: Plan) => void;
   readonly sourceRanges: SourceRanges;
   readonly clock: Clock;
 }
@@ -59,7 +60,7 @@ export const createImageProducer = ({
   store,
   pool,
   blobs,
-  earlySources,
+  throwIfWithdrawn,
   sourceRanges,
   clock,
 }: ImageProducerDeps): ImageProducer => {
@@ -85,7 +86,7 @@ export const createImageProducer = ({
           priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
           ...(signal && { signal }),
           produce: async ({ run, production }) => {
-            refuseWithdrawn(earlySources, asset.plan);
+            throwIfWithdrawn(asset.plan);
             const needed = await sourceRanges.ofVideo(asset, displayedSpans(image.job, video));
             await readSource(
               (ranges) => openFrames(blobs, asset, ranges),

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { CachedFile, Producer } from '../cache/segment-store.js';
+import { EarlySources } from '../early/sources.js';
 import { systemClock } from '../lib/clock.js';
+import type { Plan } from '../media/plan/plan.js';
 import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
-import { createEarlySources } from './early-sources.js';
 import { createSegmentProducer } from './produce-segment.js';
 
 test('warming starts a second segment that nobody waits for after everything else, and less urgently', async () => {
@@ -11,7 +12,7 @@ test('warming starts a second segment that nobody waits for after everything els
   const priorities: number[] = [];
   const producer = createSegmentProducer({
     clock: systemClock,
-    earlySources: createEarlySources(),
+    throwIfWithdrawn: () => undefined,
     sourceRanges: { ofVideo: async () => undefined },
     blobs: { openLocal: async () => ({ path: '/source', release: async () => undefined }) },
     pool: {
@@ -46,13 +47,13 @@ test('warming starts a second segment that nobody waits for after everything els
 });
 
 test('nothing is made by a plan that was withdrawn after a request found it', async () => {
-  const earlySources = createEarlySources();
+  const earlySources = new EarlySources();
   const rendition = { name: '480p', kind: 'encode', encoder: {} };
   const plan = { video: { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' } } as never;
   const begun = new EventEmitter();
   const producer = createSegmentProducer({
     clock: systemClock,
-    earlySources,
+    throwIfWithdrawn: (withdrawn: Plan) => earlySources.throwIfWithdrawn(withdrawn),
     store: {
       has: () => false,
       get: async (_key: unknown, produce: Producer) => {

@@ -5,9 +5,9 @@ import { KinoraError } from '../lib/errors.js';
 import { audioChunkRange } from '../media/plan/audio-chunks.js';
 import { AUDIO_RENDITION, findSegment, type SegmentTarget } from '../media/plan/find-segment.js';
 import { GENERATION } from '../media/plan/generation.js';
+import type { Plan } from '../media/plan/plan.js';
 import { type MediaPool, type MediaPriority, mediaPriority } from '../pool/media-pool.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { type EarlySources, refuseWithdrawn } from './early-sources.js';
 import { createFileMaker } from './file-maker.js';
 import { makeAudioChunk } from './make-audio-chunk.js';
 import { makeInit } from './make-init.js';
@@ -44,7 +44,8 @@ export interface SegmentProducer {
 export interface SegmentProducerDeps extends VideoSegmentDeps {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
-  readonly earlySources: Pick<EarlySources, 'isWithdrawn'>;
+  /** Throws `unavailable` for a plan by which nothing may be made any more. */
+  readonly throwIfWithdrawn: (plan: Plan) => void;
   readonly clock: Clock;
   readonly metrics?: Metrics;
   /** Absent when this is the only server. */
@@ -113,7 +114,7 @@ export const createSegmentProducer = (deps: SegmentProducerDeps): SegmentProduce
       priority,
       ...(signal && { signal }),
       produce: async (work) => {
-        refuseWithdrawn(deps.earlySources, asset.plan);
+        deps.throwIfWithdrawn(asset.plan);
         const { production, priority: urgency } = work;
         const options = { signal: production.signal, priority: urgency };
         const sent = await peers?.get({ asset, rendition: name, file: key.file }, placedBy, options);

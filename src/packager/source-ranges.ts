@@ -9,22 +9,21 @@ import { neededRanges } from '../media/source/needed-ranges.js';
 import type { SourceIndex } from '../media/source/source-index.js';
 import { decodeSourceIndex } from '../media/source/source-index-codec.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import type { EarlySources, Span } from './early-sources.js';
 import { findOpening } from './find-opening.js';
 import { audioFileKeys, type FileKeys, type PlayableAsset, videoFileKeys } from './playable-asset.js';
 import type { SourceNeed } from './read-source.js';
 
-/** Which bytes of its source a job reads. */
-export interface SourceRanges {
-  /** Of the file with the frames. Undefined where the job gets the whole file. */
-  ofVideo(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined>;
-  /** Of the file with the audio. */
-  ofAudio(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined>;
+/** The streams that a job reads from a source, and the range on the asset's timeline in seconds. */
+export interface Span {
+  readonly streams: { readonly video: boolean; readonly audio: boolean };
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
 }
 
 export interface SourceRangesDeps {
   readonly blobs: Pick<BlobStore, 'isLocal' | 'openLocal' | 'read'>;
-  readonly earlySources: Pick<EarlySources, 'rangesOf'>;
+  /** The bytes that a job reads of a source that plays early; undefined for all other sources. */
+  readonly earlyRanges: (assetId: string, spans: readonly Span[]) => ByteRanges | undefined;
 }
 
 /** A file whose packets can be found, and what opening it reads. */
@@ -47,42 +46,64 @@ const sizeOf = ({ index }: { readonly index?: SourceIndex }): number =>
   1 + ((index?.video?.pts.length ?? 0) + (index?.audio?.pts.length ?? 0)) * BYTES_PER_PACKET;
 
 /**
- * For sources that play early, and for stored ones where reading them means a copy. Files without a usable index are
- * copied as a whole: the others than MP4, MOV, Matroska and WebM, and fragmented MP4 from elsewhere.
+ * Which bytes of its source a job reads: of sources that play early, and of stored ones where reading them means a
+ * copy. Files without a usable index are copied as a whole: the others than MP4, MOV, Matroska and WebM, and
+ * fragmented MP4 that Kinora has not written.
  */
-export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): SourceRanges => {
+export class SourceRanges {
   /** Without `index`: the file is read as a whole. */
-  const located = new LRUCache<string, Partial<Located>>({ maxSize: MAX_INDEX_BYTES, sizeCalculation: sizeOf });
+  private readonly located = new LRUCache<string, Partial<Located>>({
+    maxSize: MAX_INDEX_BYTES,
+    sizeCalculation: sizeOf,
+  });
 
-  /** Through the copy that jobs read, so that nothing is fetched twice. */
-  const readPart = async (
-    key: string,
-    start: number,
-    length: number,
-  ): Promise<{ bytes: Buffer; sizeBytes: number }> => {
-    const blob = await blobs.openLocal(key, [{ start, end: start + length }]);
-    try {
-      const file = await open(blob.path);
-      try {
-        const { size: sizeBytes } = await file.stat();
-        const { bytesRead, buffer: bytes } = await file.read(Buffer.alloc(length), 0, length, start);
-        return { bytes: bytes.subarray(0, bytesRead), sizeBytes };
-      } finally {
-        await file.close();
-      }
-    } finally {
-      await blob.release();
-    }
-  };
-  const locate = async ({ key, indexKey, isMezzanine }: FileKeys): Promise<Partial<Located>> => {
-    const known = located.get(key);
-    if (known) return known;
+  constructor(private readonly deps: SourceRangesDeps) {}
+
+  /** Of the file with the frames. Undefined where the job gets the whole file. */
+  ofVideo(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined> {
+    return this.need(asset, videoFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
+      const { timeBase, originTicks, timescale, filters } = asset.plan.video!;
+      const zero = originTicks / timescale;
+      const streams = { ...VIDEO, startsAtKeyFrame: !filters.deinterlace };
+      return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, streams);
+    });
+  }
+
+  /** Of the file with the audio. */
+  ofAudio(asset: PlayableAsset, spans: readonly Span[]): Promise<SourceNeed | undefined> {
+    return this.need(asset, audioFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
+      const { sourceTimeBase, sourceOrigin } = asset.plan.audio!;
+      const zero = (sourceOrigin * sourceTimeBase.num) / sourceTimeBase.den;
+      return neededRanges({ index, audioTimeBase: sourceTimeBase }, zero + fromSeconds, zero + untilSeconds, AUDIO);
+    });
+  }
+
+  private async need(
+    asset: PlayableAsset,
+    file: FileKeys,
+    spans: readonly Span[],
+    inSource: (file: Located, span: Span) => ByteRange[],
+  ): Promise<SourceNeed | undefined> {
+    const early = this.deps.earlyRanges(asset.id, spans);
+    if (early) return { ranges: early, isStored: false };
+    // Without spans, frames of all of the file are read.
+    if (this.deps.blobs.isLocal || spans.length === 0) return undefined;
+    const { index, opening, headerBytes } = await this.locate(file);
+    if (!index || !opening || headerBytes === undefined) return undefined;
+    const needed = spans.flatMap((span) => inSource({ index, opening, headerBytes }, span));
+    const widened = needed.map(({ start, end }) => ({ start: Math.max(start - headerBytes, 0), end }));
+    return { ranges: mergeRanges([...opening, ...widened]), isStored: true };
+  }
+
+  private async locate({ key, indexKey, isMezzanine }: FileKeys): Promise<Partial<Located>> {
+    const cached = this.located.get(key);
+    if (cached) return cached;
     const [head, stream] = await Promise.all([
-      readPart(key, 0, HEAD_BYTES).catch((error: unknown) => {
+      this.readPart(key, 0, HEAD_BYTES).catch((error: unknown) => {
         if (isKinoraError(error, 'not_found')) return undefined;
         throw error;
       }),
-      blobs.read(indexKey),
+      this.deps.blobs.read(indexKey),
     ]);
     // Deleted meanwhile, or not indexed yet.
     if (!head || !stream) return {};
@@ -90,7 +111,7 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
     const read = async (offset: number, length: number): Promise<Buffer> =>
       offset + length <= head.bytes.length
         ? head.bytes.subarray(offset, offset + length)
-        : (await readPart(key, offset, length)).bytes;
+        : (await this.readPart(key, offset, length)).bytes;
     const opening = await findOpening(read, head.sizeBytes);
     const moov = await findMoov(read, head.sizeBytes);
     const isFragmented = moov !== undefined && hasFragments(moov);
@@ -104,42 +125,27 @@ export const createSourceRanges = ({ blobs, earlySources }: SourceRangesDeps): S
           headerBytes: isFragmented ? FRAGMENT_HEADER_BYTES : 0,
         }
       : {};
-    located.set(key, result);
+    this.located.set(key, result);
     return result;
-  };
-  const need = async (
-    asset: PlayableAsset,
-    file: FileKeys,
-    spans: readonly Span[],
-    inSource: (file: Located, span: Span) => ByteRange[],
-  ): Promise<SourceNeed | undefined> => {
-    const early = earlySources.rangesOf(asset.id, spans);
-    if (early) return { ranges: early, isStored: false };
-    // Without spans, frames of all of the file are read.
-    if (blobs.isLocal || spans.length === 0) return undefined;
-    const { index, opening, headerBytes } = await locate(file);
-    if (!index || !opening || headerBytes === undefined) return undefined;
-    const needed = spans.flatMap((span) => inSource({ index, opening, headerBytes }, span));
-    const widened = needed.map(({ start, end }) => ({ start: Math.max(start - headerBytes, 0), end }));
-    return { ranges: mergeRanges([...opening, ...widened]), isStored: true };
-  };
+  }
 
-  return {
-    ofVideo: (asset, spans) =>
-      need(asset, videoFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
-        const { timeBase, originTicks, timescale, filters } = asset.plan.video!;
-        const zero = originTicks / timescale;
-        const streams = { ...VIDEO, startsAtKeyFrame: !filters.deinterlace };
-        return neededRanges({ index, videoTimeBase: timeBase }, zero + fromSeconds, zero + untilSeconds, streams);
-      }),
-    ofAudio: (asset, spans) =>
-      need(asset, audioFileKeys(asset), spans, ({ index }, { fromSeconds, untilSeconds }) => {
-        const { sourceTimeBase, sourceOrigin } = asset.plan.audio!;
-        const zero = (sourceOrigin * sourceTimeBase.num) / sourceTimeBase.den;
-        return neededRanges({ index, audioTimeBase: sourceTimeBase }, zero + fromSeconds, zero + untilSeconds, AUDIO);
-      }),
-  };
-};
+  /** Through the copy that jobs read, so that nothing is fetched twice. */
+  private async readPart(key: string, start: number, length: number): Promise<{ bytes: Buffer; sizeBytes: number }> {
+    const blob = await this.deps.blobs.openLocal(key, [{ start, end: start + length }]);
+    try {
+      const file = await open(blob.path);
+      try {
+        const { size: sizeBytes } = await file.stat();
+        const { bytesRead, buffer: bytes } = await file.read(Buffer.alloc(length), 0, length, start);
+        return { bytes: bytes.subarray(0, bytesRead), sizeBytes };
+      } finally {
+        await file.close();
+      }
+    } finally {
+      await blob.release();
+    }
+  }
+}
 
 const VIDEO = { video: true, audio: false };
 const AUDIO = { video: false, audio: true };

@@ -10,14 +10,15 @@ import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createUploadLeases } from '../domain/uploads/upload-leases.js';
+import { EarlySources } from '../early/sources.js';
 import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
+import type { Plan } from '../media/plan/plan.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
-import { createEarlySources } from '../packager/early-sources.js';
 import { createTextParser } from '../packager/parse-text.js';
 import { createImageProducer } from '../packager/produce-image.js';
 import { createSegmentProducer } from '../packager/produce-segment.js';
-import { createSourceRanges } from '../packager/source-ranges.js';
+import { SourceRanges } from '../packager/source-ranges.js';
 import { createTextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
@@ -34,12 +35,16 @@ export const connectParts = async (
   const { config, logger, clock, metrics, phases } = base;
   const { store, pool, blobs } = media;
   const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
-  const earlySources = createEarlySources(() => nodes?.announce());
-  const sourceRanges = createSourceRanges({ blobs, earlySources });
+  const earlySources = new EarlySources(() => nodes?.announce());
+  const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
+  const sourceRanges = new SourceRanges({
+    blobs,
+    earlyRanges: (assetId, spans) => earlySources.rangesOf(assetId, spans),
+  });
   const installationSecret = await getInstallationSecret(database.queryable);
   const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
   const producer = createSegmentProducer({
-    ...{ store, pool, blobs, earlySources, sourceRanges, clock, logger, metrics },
+    ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, logger }, assetId, loss),
     ...(nodes && { peers: nodes.peers }),
   });
@@ -104,7 +109,7 @@ export const connectParts = async (
     context,
     producer,
     earlySources,
-    images: createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock }),
+    images: createImageProducer({ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
     texts: createTextTracks(blobs, createTextParser()),
     playables,
     renditions,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkLimits, probeFile } from '#kinora/jobs/ingest/file/probe-file.js';
+import { checkLimits, probeFile } from '#kinora/early/file/probe-file.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
 import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';

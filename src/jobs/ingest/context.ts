@@ -3,20 +3,17 @@ import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
 import type { IngestState } from '../../domain/assets/ingest-state.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
-import type { PresentRanges } from '../../lib/byte-ranges.js';
+import type { FileContext } from '../../early/file/context.js';
+import type { EarlySources } from '../../early/sources.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Limiter } from '../../lib/limiter.js';
-import type { AssetSettings } from '../../media/plan/plan-asset.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceFetcher } from '../../net/fetch-source.js';
-import type { EarlySources } from '../../packager/early-sources.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
 import type { SegmentProducer } from '../../packager/produce-segment.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
 import type { LinkedSources, RangeBlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
-import type { FileContext } from './file/context.js';
 
 export interface IngestDeps {
   readonly state: IngestState;
@@ -53,13 +50,4 @@ export interface IngestDeps {
 export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs'> {
   readonly assetId: string;
   readonly row: IngestRow;
-}
-
-/** A file with frames and audio, and the settings of the asset. */
-export interface SourceFile {
-  readonly path: string;
-  /** See `MediaSource`. */
-  readonly staged?: PresentRanges;
-  readonly facts: SourceFacts;
-  readonly settings: AssetSettings;
 }

@@ -1,8 +1,8 @@
+import { refuse } from '../../early/file/probe-file.js';
 import { type BucketObject, bucketObjectOf } from '../../lib/bucket-url.js';
 import { checkSize } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { refuse } from './file/probe-file.js';
 
 /**
  * Makes an object of a bucket the source of the asset, without a copy. Undefined when the URL is none of a bucket.

@@ -1,3 +1,4 @@
+import { readIndex } from '../../early/file/read-index.js';
 import { KinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
@@ -14,7 +15,6 @@ import { streamResult } from '../../pool/read-result.js';
 import type { BlobWrite } from '../../storage/blob-store.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { readIndex } from './file/read-index.js';
 
 export interface MezzanineInput {
   readonly assetId: string;

@@ -1,9 +1,10 @@
+import type { SourceFile } from '../../early/file/context.js';
+import { readIndex } from '../../early/file/read-index.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
 import { needsWholeFile } from '../../packager/read-source.js';
 import { concatenatedIndexKey, indexKey } from '../../storage/keys.js';
-import type { IngestContext, SourceFile } from './context.js';
-import { readIndex } from './file/read-index.js';
+import type { IngestContext } from './context.js';
 import { makeMezzanine } from './make-mezzanine.js';
 import { measureAssetGain } from './measure-asset-gain.js';
 import type { Planned } from './plan-source.js';

@@ -1,3 +1,7 @@
+import type { SourceFile } from '../../early/file/context.js';
+import { checkSanity, findProblem, type Problem } from '../../early/file/find-problem.js';
+import { measureBitrateScale } from '../../early/file/measure-bitrate-scale.js';
+import { readIndex } from '../../early/file/read-index.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import type { Plan } from '../../media/plan/plan.js';
@@ -9,13 +13,10 @@ import type { SourceIndex } from '../../media/source/source-index.js';
 import { needsWholeFile } from '../../packager/read-source.js';
 import type { SanityResult } from '../../pool/protocol.js';
 import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
-import type { IngestContext, SourceFile } from './context.js';
+import type { IngestContext } from './context.js';
 import { withConcatenatedRecordings } from './file/concatenate.js';
-import { checkSanity, findProblem, type Problem } from './file/find-problem.js';
 import { describeInputFile } from './file/input-file.js';
-import { readIndex } from './file/read-index.js';
 import { measureAssetGain } from './measure-asset-gain.js';
-import { measureBitrateScale } from './measure-bitrate-scale.js';
 import { transcode } from './transcode.js';
 
 /** A plan and the facts about the file that it reads. */

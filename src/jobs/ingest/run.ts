@@ -1,5 +1,13 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import { chooseEmbedded, NOTHING_EMBEDDED } from '../../domain/tracks/embedded-tracks.js';
+import type { SourceFile } from '../../early/file/context.js';
+import type { Problem } from '../../early/file/find-problem.js';
+import { checkLimits, probeFile, refuse, sourceOf } from '../../early/file/probe-file.js';
+import { type EarlyPlan, FirstSegments } from '../../early/first-segments.js';
+import { openingRanges } from '../../early/ranges.js';
+import type { StoredOverlay } from '../../early/settings.js';
+import { readSettings } from '../../early/settings.js';
+import { recordStatus } from '../../early/status.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
@@ -17,19 +25,13 @@ import { needsWholeFile, readSource, type SourceNeed } from '../../packager/read
 import type { MediaSource } from '../../pool/protocol.js';
 import { LINKED_SOURCE, type LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
-import type { IngestContext, SourceFile } from './context.js';
-import type { Problem } from './file/find-problem.js';
+import type { IngestContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
-import { checkLimits, probeFile, refuse, sourceOf } from './file/probe-file.js';
-import { createFirstSegments, type EarlyPlan, type FirstSegments } from './first-segments.js';
 import { LongWorkAhead, refuseLongReading } from './long-work.js';
-import { openingRanges } from './opening-ranges.js';
 import { planClip } from './plan-clip.js';
 import { type Planned, planSource } from './plan-source.js';
-import { readSettings } from './read-settings.js';
-import { recordWay } from './record-way.js';
 import { savePlan } from './save-plan.js';
-import { type StoredOverlay, storeOverlays } from './store-overlays.js';
+import { storeOverlays } from './store-overlays.js';
 import { storeSource } from './store-source.js';
 import { type SideCars, startSideCars } from './tracks/side-cars.js';
 
@@ -69,7 +71,7 @@ const continueUpload = (context: IngestContext): EarlyPlan | undefined => {
   const withdraw = async (reason: string): Promise<void> => {
     earlySources.withdraw(assetId);
     await segments.removeAsset(assetId);
-    await recordWay(context, { status: 'ended', reason });
+    await recordStatus(context, { status: 'ended', reason });
   };
   return { plan, withdraw };
 };
@@ -83,7 +85,7 @@ const prepare = async (
 ): Promise<void> => {
   const { clock, signal } = context;
   const startedMs = clock.monotonicMs();
-  const first = createFirstSegments(context, early);
+  const first = new FirstSegments(context, early);
   const planned = await readSource(
     (needed) => openSource(context, needed),
     await partsOf(context),
@@ -161,7 +163,7 @@ const plan = async (context: IngestContext, file: SourceFile, first: FirstSegmen
   try {
     const found = await (clip
       ? planClip(context, file, clip as unknown as ClipSource)
-      : planSource(context, file, { onLikely: first.begin }));
+      : planSource(context, file, { onLikely: (plan) => first.start(plan) }));
     const planned = hasGrown(context, file.facts) ? { ...found, plan: afterGrowth(found.plan) } : found;
     // Before the plan is stored: a run after a crash would not compare again.
     await first.keepOnly(planned.plan);

@@ -1,20 +1,13 @@
 import type { OverlayInput } from '../../domain/assets/overlay-inputs.js';
+import type { StoredOverlay } from '../../early/settings.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { OVERLAY_HEADER_BYTES, type OverlayFile, RGBA_BYTES, readOverlayHeader } from '../../media/overlay/file.js';
-import { placeOverlay } from '../../media/overlay/geometry.js';
-import { type Size, tierBox } from '../../media/plan/ladder.js';
-import type { OverlayPlacement } from '../../media/plan/plan.js';
+import { tierBox } from '../../media/plan/ladder.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import { overlayImageKey, overlayKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-
-/** A stored overlay and its requested appearance; its position is computed when the shape of the frame is known. */
-export interface StoredOverlay {
-  readonly input: OverlayInput;
-  readonly file: OverlayFile;
-}
 
 const MAX_SIDE = 4096;
 /** Several times the size of the largest allowed image. */
@@ -106,16 +99,3 @@ const store = async (
     await blobs.delete(imageKey);
   }
 };
-
-/** Positions the overlays on a frame of this shape. */
-export const placeOverlays = (
-  assetId: string,
-  overlays: readonly StoredOverlay[],
-  frame: Size,
-): readonly OverlayPlacement[] =>
-  overlays.map(({ input: { position, settings }, file }) => ({
-    assetId,
-    input: position,
-    ...placeOverlay(settings, file.natural, frame),
-    image: file.stored,
-  }));

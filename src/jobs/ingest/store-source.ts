@@ -1,11 +1,11 @@
+import { type EarlyPlay, playEarly } from '../../early/origin-play.js';
+import type { StoredOverlay } from '../../early/settings.js';
+import { recordStatus } from '../../early/status.js';
 import { errorRegistry, isKinoraError, KinoraError } from '../../lib/errors.js';
 import { type RemoteFile, WEB_PAGE } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { linkSource } from './link-source.js';
-import { type EarlyPlay, playEarly } from './play-early.js';
-import { recordWay } from './record-way.js';
-import type { StoredOverlay } from './store-overlays.js';
 
 /**
  * Downloads the source. Skips the download if an earlier run has finished it, and resumes an interrupted one. If
@@ -33,12 +33,12 @@ const download = async (
   // A direct upload stores its source before the asset is created.
   if (typeof url !== 'string') throw new KinoraError('internal_error', { details: { stage: 'the uploaded source' } });
   if (await linkSource(context, url)) {
-    await recordWay(context, { status: 'stored_first', reason: 'the source stays in its bucket and is read there' });
+    await recordStatus(context, { status: 'stored_first', reason: 'the source stays in its bucket and is read there' });
     return undefined;
   }
   const target = await blobs.resumeWrite(sourceKey(assetId));
   const refusal = whyNotEarly(context);
-  if (refusal !== undefined) await recordWay(context, { status: 'stored_first', reason: refusal });
+  if (refusal !== undefined) await recordStatus(context, { status: 'stored_first', reason: refusal });
   let early: EarlyPlay | undefined;
   const fetching = fetcher.fetch(url, target, {
     signal,
@@ -49,7 +49,7 @@ const download = async (
       await state.saveSourceValidator(assetId, current);
     },
     ...(refusal === undefined && {
-      onNoRanges: (reason) => recordWay(context, { status: 'stored_first', reason }),
+      onNoRanges: (reason) => recordStatus(context, { status: 'stored_first', reason }),
       onRanges: async (remote: RemoteFile) => {
         early = await playEarly(context, remote, target, overlays);
         return early?.target;

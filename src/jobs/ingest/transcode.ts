@@ -1,7 +1,8 @@
+import type { SourceFile } from '../../early/file/context.js';
+import type { Problem } from '../../early/file/find-problem.js';
 import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
-import type { IngestContext, SourceFile } from './context.js';
-import type { Problem } from './file/find-problem.js';
+import type { IngestContext } from './context.js';
 import { refuseTranscoding } from './long-work.js';
 import { makeMezzanine } from './make-mezzanine.js';
 

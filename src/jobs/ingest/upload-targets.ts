@@ -4,13 +4,13 @@ import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
 import { retractEarlyPlayback, saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
 import type { UploadLease } from '../../domain/uploads/upload-leases.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
+import { playUpload, type UploadPlay, type UploadPlayDeps } from '../../early/upload-play.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isMatroska } from '../../media/matroska/layout.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
 import { isTransportStream } from '../../media/source/transport-stream.js';
 import type { BlobWrite, RangeSource, SharedWrite } from '../../storage/blob-store.js';
 import { sourceKey } from '../../storage/keys.js';
-import { playUpload, type UploadPlay, type UploadPlayDeps } from './play-upload.js';
 
 interface UploadTargetDeps extends UploadPlayDeps {
   /** Whether uploads play before they are complete, where that is possible. */

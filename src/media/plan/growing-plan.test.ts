@@ -3,7 +3,7 @@ import { audioFacts, sourceFacts, steadyIndex, videoFacts } from '../../../test/
 import { arrivedPart } from '../source/arrived-part.js';
 import type { AudioFacts, VideoFacts } from '../source/source-facts.js';
 import type { StreamIndex } from '../source/source-index.js';
-import { afterGrowth, goesOn, growingPlan } from './growing-plan.js';
+import { afterGrowth, growingPlan, isPrefixOf } from './growing-plan.js';
 import { hasLimitedRungs } from './ladder.js';
 import type { Plan } from './plan.js';
 import { planAsset } from './plan-asset.js';
@@ -76,10 +76,10 @@ describe('a plan of what has arrived', () => {
       if (!plan) continue;
       expect(plan.grows).toBe(true);
       expect(plan.durationSeconds).toBeLessThanOrEqual(end - 2);
-      expect(goesOn(plan, whole)).toBe(true);
+      expect(isPrefixOf(plan, whole)).toBe(true);
       // A longer part may have fewer certain segments.
-      if (known && goesOn(plan, known)) continue;
-      if (known) expect(goesOn(known, plan)).toBe(true);
+      if (known && isPrefixOf(plan, known)) continue;
+      if (known) expect(isPrefixOf(known, plan)).toBe(true);
       if (known && plan.durationSeconds > known.durationSeconds) grown += 1;
       known = plan;
     }
@@ -92,28 +92,28 @@ describe('a plan of what has arrived', () => {
   });
 });
 
-describe('goesOn', () => {
+describe('isPrefixOf', () => {
   const { whole, arrived } = plansOf({ video: steady, audio });
   const plan = arrived(60)!;
   test('refuses another segment before the end of what is known', () => {
     const video = whole.video!;
     const boundaries = video.boundaries.map((ticks, number) => (number === 2 ? ticks + FRAME_TICKS : ticks));
-    expect(goesOn(plan, { ...whole, video: { ...video, boundaries } })).toBe(false);
+    expect(isPrefixOf(plan, { ...whole, video: { ...video, boundaries } })).toBe(false);
   });
   test('refuses fewer segments, other audio and other renditions', () => {
-    expect(goesOn(plan, arrived(20)!)).toBe(false);
-    expect(goesOn(plan, { ...whole, audio: { ...whole.audio!, mode: 'encode' } })).toBe(false);
-    expect(goesOn(plan, { ...whole, video: { ...whole.video!, renditions: [] } })).toBe(false);
+    expect(isPrefixOf(plan, arrived(20)!)).toBe(false);
+    expect(isPrefixOf(plan, { ...whole, audio: { ...whole.audio!, mode: 'encode' } })).toBe(false);
+    expect(isPrefixOf(plan, { ...whole, video: { ...whole.video!, renditions: [] } })).toBe(false);
   });
   test('refuses a segment longer than the target duration', () => {
     const video = whole.video!;
     const last = video.boundaries.length - 2;
     const boundaries = video.boundaries.filter((_, number) => number !== last && number !== last - 1);
-    expect(goesOn(plan, { ...whole, video: { ...video, boundaries } })).toBe(false);
+    expect(isPrefixOf(plan, { ...whole, video: { ...video, boundaries } })).toBe(false);
   });
   test('allows for the target duration, which is kept', () => {
     expect(afterGrowth(whole).leastTargetSeconds).toBe(plan.leastTargetSeconds);
-    expect(goesOn(plan, afterGrowth(whole))).toBe(true);
+    expect(isPrefixOf(plan, afterGrowth(whole))).toBe(true);
   });
 });
 

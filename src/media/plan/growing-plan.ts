@@ -26,7 +26,7 @@ export const growingPlan = (plan: Plan): Plan | undefined => {
 };
 
 /** Whether the segments of a plan are also those of a later plan of the same file. */
-export const goesOn = (plan: Plan, later: Plan): boolean => {
+export const isPrefixOf = (plan: Plan, later: Plan): boolean => {
   if (!plan.grows) return makesSameFiles(plan, later);
   const segments = gridOf(plan)!.boundaries.length - 1;
   const others = (gridOf(later)?.boundaries.length ?? 0) - 1;

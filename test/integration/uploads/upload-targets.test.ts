@@ -6,9 +6,9 @@ import { validateCreateUpload } from '#kinora/api/validate/create-upload.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import type { DomainContext } from '#kinora/domain/context.js';
 import { createUpload } from '#kinora/domain/uploads/create-upload.js';
+import { EarlySources } from '#kinora/early/sources.js';
 import { createUploadTargets } from '#kinora/jobs/ingest/upload-targets.js';
 import { systemClock } from '#kinora/lib/clock.js';
-import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
@@ -49,7 +49,7 @@ it('an upload that comes back while its target is discarded gets a new file', as
     return process;
   };
   const targets = createUploadTargets({
-    ...{ context, blobs, earlySources: createEarlySources(), temporaryDir: dir, logger: memoryLogger() },
+    ...{ context, blobs, earlySources: new EarlySources(), temporaryDir: dir, logger: memoryLogger() },
     segments: { removeAsset: async () => {} } as never,
     producer: { warm: async () => {} } as never,
     pool: { run, prepare: () => {} } as never,

@@ -13,6 +13,7 @@ import { type AccessCheck, accessRowsOf, createAccessCheck } from '#kinora/domai
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { EarlySources } from '#kinora/early/sources.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
 import { licenseRoutes } from '#kinora/http/stream/license-routes.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
@@ -20,11 +21,10 @@ import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
 import { createServiceCaller } from '#kinora/net/service-caller.js';
-import { createEarlySources } from '#kinora/packager/early-sources.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createImageProducer } from '#kinora/packager/produce-image.js';
 import { createSegmentProducer, type SegmentProducerDeps } from '#kinora/packager/produce-segment.js';
-import { createSourceRanges } from '#kinora/packager/source-ranges.js';
+import { SourceRanges } from '#kinora/packager/source-ranges.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createMediaPool } from '#kinora/pool/create-media-pool.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
@@ -63,19 +63,30 @@ export const startPlayback = async ({
     logger,
     clock: systemClock,
   });
-  const earlySources = createEarlySources();
-  const sourceRanges = createSourceRanges({ blobs, earlySources });
+  const earlySources = new EarlySources();
+  const sourceRanges = new SourceRanges({
+    blobs,
+    earlyRanges: (assetId, spans) => earlySources.rangesOf(assetId, spans),
+  });
+  const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
   const segments = createSegmentProducer({
     store,
     pool,
     blobs,
-    earlySources,
+    throwIfWithdrawn,
     sourceRanges,
     clock: systemClock,
     logger,
     ...(onFramesLost && { onFramesLost }),
   });
-  const images = createImageProducer({ store, pool, blobs, earlySources, sourceRanges, clock: systemClock });
+  const images = createImageProducer({
+    store,
+    pool,
+    blobs,
+    throwIfWithdrawn,
+    sourceRanges,
+    clock: systemClock,
+  });
   // The routes need these before the API has made the database.
   let access: AccessCheck | undefined;
   let finder: PlayableFinder | undefined;

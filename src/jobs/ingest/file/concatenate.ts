@@ -1,12 +1,12 @@
+import type { FileContext } from '../../../early/file/context.js';
+import { probeFile } from '../../../early/file/probe-file.js';
+import { readIndex } from '../../../early/file/read-index.js';
 import { withTemporaryFile } from '../../../lib/temporary-file.js';
 import type { SourceFacts } from '../../../media/source/source-facts.js';
 import type { SourceIndex } from '../../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../../media/source/source-index-codec.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import { streamResult } from '../../../pool/read-result.js';
-import type { FileContext } from './context.js';
-import { probeFile } from './probe-file.js';
-import { readIndex } from './read-index.js';
 
 export interface ConcatenatedSource {
   readonly path: string;

@@ -1,7 +1,7 @@
+import type { FileContext } from '../../../early/file/context.js';
 import type { AudioPlan, Gain } from '../../../media/plan/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
 import type { LoudnessResult } from '../../../pool/protocol.js';
-import type { FileContext } from './context.js';
 
 const TARGET_LUFS = -24;
 const MAX_TRUE_PEAK_DB = -2;

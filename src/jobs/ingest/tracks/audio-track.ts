@@ -1,4 +1,7 @@
 import type { TrackMedia } from '../../../domain/tracks/track-state.js';
+import { checkSanity } from '../../../early/file/find-problem.js';
+import { checkLimits, probeFile, refuse } from '../../../early/file/probe-file.js';
+import { readIndex } from '../../../early/file/read-index.js';
 import { planAlternateAudio } from '../../../media/plan/alternate-audio.js';
 import { clipStartSeconds, originOf } from '../../../media/plan/clip.js';
 import { alternateAudioRendition } from '../../../media/plan/find-segment.js';
@@ -14,11 +17,8 @@ import {
   trackIndexKey,
 } from '../../../storage/keys.js';
 import { withConcatenatedRecordings } from '../file/concatenate.js';
-import { checkSanity } from '../file/find-problem.js';
 import { describeInputFile } from '../file/input-file.js';
 import { measureGain } from '../file/measure-gain.js';
-import { checkLimits, probeFile, refuse } from '../file/probe-file.js';
-import { readIndex } from '../file/read-index.js';
 import { fetchTrackSource, isStreamOfAsset, type TrackContext } from './track-source.js';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AudioFacts, SourceFacts, TextFacts, VideoFacts } from '../../../media/source/source-facts.js';
+import type { AudioFacts, SourceFacts, TextFacts, VideoFacts } from '../../media/source/source-facts.js';
 import { checkLimits } from './probe-file.js';
 
 const [SHORT, LONG] = [8, 13 * 3600];

@@ -1,8 +1,8 @@
-import { KinoraError } from '../../../lib/errors.js';
-import { isMatroskaFormat, isMpegStreamFormat } from '../../../media/source/frames.js';
-import type { SourceFacts } from '../../../media/source/source-facts.js';
-import { mediaPriority } from '../../../pool/media-pool.js';
-import type { MediaSource } from '../../../pool/protocol.js';
+import { KinoraError } from '../../lib/errors.js';
+import { isMatroskaFormat, isMpegStreamFormat } from '../../media/source/frames.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import type { MediaSource } from '../../pool/protocol.js';
 import type { FileContext } from './context.js';
 
 /** The longest accepted source, in seconds. */

@@ -7,10 +7,14 @@ import type { StreamIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { mezzanineKey } from '../../storage/keys.js';
-import type { IngestContext, SourceFile } from './context.js';
-import { sourceOf } from './file/probe-file.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { FileContext, SourceFile } from './context.js';
+import { sourceOf } from './probe-file.js';
 
-type MeasureContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'signal' | 'logger'>;
+interface MeasureContext extends Pick<FileContext, 'blobs' | 'pool' | 'signal'> {
+  readonly assetId: string;
+  readonly logger: Logger;
+}
 
 /**
  * The factor for the ladder's bitrates. In quality `plus` it is measured by encoding a few short samples. `index` is

@@ -1,29 +1,30 @@
-import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import type { Plan } from '../../media/plan/plan.js';
-import { type AssetSettings, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
-import { makesSameFiles } from '../../media/plan/same-files.js';
-import { isMatroskaFormat, isMovFormat } from '../../media/source/frames.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { SourceIndex } from '../../media/source/source-index.js';
-import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
-import type { EarlySource } from '../../packager/early-sources.js';
-import { NOT_INDEXED } from '../../packager/find-opening.js';
-import { readSource } from '../../packager/read-source.js';
-import type { LocalBlob, RangeSource } from '../../storage/blob-store.js';
-import { sourceKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
+import { decideAccess } from '../media/plan/mezzanine-decision.js';
+import type { Plan } from '../media/plan/plan.js';
+import { type AssetSettings, draftPlan, finishPlan } from '../media/plan/plan-asset.js';
+import { makesSameFiles } from '../media/plan/same-files.js';
+import { isMatroskaFormat, isMovFormat } from '../media/source/frames.js';
+import type { SourceFacts } from '../media/source/source-facts.js';
+import type { SourceIndex } from '../media/source/source-index.js';
+import { decodeSourceIndex } from '../media/source/source-index-codec.js';
+import { NOT_INDEXED } from '../packager/find-opening.js';
+import { readSource } from '../packager/read-source.js';
+import type { LocalBlob, RangeSource } from '../storage/blob-store.js';
+import { sourceKey } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+import { checkPlan } from './check-plan.js';
+import type { FileContext } from './file/context.js';
+import { measureBitrateScale } from './file/measure-bitrate-scale.js';
 import { checkLimits, probeFile } from './file/probe-file.js';
 import { makeIndex, predictIndexes } from './file/read-index.js';
-import { measureBitrateScale } from './measure-bitrate-scale.js';
-import { openingRanges } from './opening-ranges.js';
-import { readSettings, type SettingsContext } from './read-settings.js';
-import { checkPlan } from './save-plan.js';
-import type { StoredOverlay } from './store-overlays.js';
+import { openingRanges } from './ranges.js';
+import { readSettings, type SettingsContext, type StoredOverlay } from './settings.js';
+import type { EarlySource } from './sources.js';
 
 const NOTHING_YET = { ranges: [], isStored: false };
 
-type PlanContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'temporaryDir' | 'signal' | 'logger'> &
-  SettingsContext;
+export interface PlanContext extends FileContext, SettingsContext {
+  readonly logger: Logger;
+}
 
 /**
  * Plans an asset from parts of its source; `isPrefix` when only its start can be read. A reason when locating the frames

@@ -1,16 +1,19 @@
 import { open } from 'node:fs/promises';
-import type { ByteRanges } from '../../lib/byte-ranges.js';
-import type { ReadRange } from '../../media/mp4/sample-tables.js';
-import { findOpening } from '../../packager/find-opening.js';
-import { sourceKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
+import type { ByteRanges } from '../lib/byte-ranges.js';
+import type { ReadRange } from '../media/mp4/sample-tables.js';
+import { findOpening } from '../packager/find-opening.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { sourceKey } from '../storage/keys.js';
 
 /** Bytes at the start of a file that are read in addition to its index. */
 const HEAD_BYTES = 64 * 1024;
 /** Bytes of the first frames, which the probe decodes. */
 const FIRST_FRAMES_BYTES = 1024 * 1024;
 
-type Source = Pick<IngestContext, 'assetId' | 'blobs'>;
+interface Source {
+  readonly assetId: string;
+  readonly blobs: Pick<BlobStore, 'openLocal'>;
+}
 
 /** What the probe reads of the asset's source; or why it can't be known from parts of the file. */
 export const openingRanges = async (

@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import { withTemporaryFile } from '../../../lib/temporary-file.js';
-import type { SourceIndex } from '../../../media/source/source-index.js';
-import { decodeSourceIndex } from '../../../media/source/source-index-codec.js';
-import { mediaPriority } from '../../../pool/media-pool.js';
-import type { MediaSource, PredictIndexJob } from '../../../pool/protocol.js';
-import { readResult } from '../../../pool/read-result.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import type { MediaSource, PredictIndexJob } from '../../pool/protocol.js';
+import { readResult } from '../../pool/read-result.js';
 import type { FileContext } from './context.js';
 import { sourceOf } from './probe-file.js';
 

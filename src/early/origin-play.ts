@@ -1,14 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
-import type { Plan } from '../../media/plan/plan.js';
-import type { RemoteFile } from '../../net/fetch-source.js';
-import { mediaPriority } from '../../pool/media-pool.js';
-import type { BlobWrite, Doubt } from '../../storage/blob-store.js';
-import { sourceKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
-import { planEarly } from './plan-early.js';
-import { recordWay } from './record-way.js';
-import type { StoredOverlay } from './store-overlays.js';
+import type { SegmentStore } from '../cache/segment-store.js';
+import type { IngestState } from '../domain/assets/ingest-state.js';
+import type { Clock } from '../lib/clock.js';
+import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
+import type { Plan } from '../media/plan/plan.js';
+import type { RemoteFile } from '../net/fetch-source.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
+import { mediaPriority } from '../pool/media-pool.js';
+import type { BlobWrite, Doubt, RangeBlobStore } from '../storage/blob-store.js';
+import { sourceKey } from '../storage/keys.js';
+import { type PlanContext, planEarly } from './planner.js';
+import type { StoredOverlay } from './settings.js';
+import type { EarlySources } from './sources.js';
+import { recordStatus } from './status.js';
+
+interface OriginPlayContext extends PlanContext {
+  readonly blobs: RangeBlobStore;
+  readonly earlySources: EarlySources;
+  readonly segments: SegmentStore;
+  readonly producer: Pick<SegmentProducer, 'warm'>;
+  readonly state: Pick<IngestState, 'saveEarlyPlayback'>;
+  readonly clock: Clock;
+}
 
 /** An asset that plays while its source is still being stored. */
 export interface EarlyPlay {
@@ -35,7 +48,7 @@ const MAX_WAIT_MS = 10_000;
  * that.
  */
 export const playEarly = async (
-  context: IngestContext,
+  context: OriginPlayContext,
   remote: RemoteFile,
   target: BlobWrite,
   overlays: Promise<readonly StoredOverlay[]>,
@@ -50,7 +63,7 @@ export const playEarly = async (
     await source.close();
     await segments.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
     await announced;
-    await recordWay(context, { status: published ? 'ended' : 'stored_first', reason });
+    await recordStatus(context, { status: published ? 'ended' : 'stored_first', reason });
   };
   const withdraw = (reason: string): Promise<void> => (ended ??= end(reason));
   const source = await blobs.openRanges(

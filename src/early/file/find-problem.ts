@@ -1,11 +1,11 @@
-import { KinoraError } from '../../../lib/errors.js';
-import { decideAccess } from '../../../media/plan/mezzanine-decision.js';
-import { refusals } from '../../../media/source/refusals.js';
-import type { SourceFacts } from '../../../media/source/source-facts.js';
-import type { SourceIndex } from '../../../media/source/source-index.js';
-import { MEDIA_THREADS } from '../../../packager/segment-jobs.js';
-import { mediaPriority } from '../../../pool/media-pool.js';
-import type { MediaSource, SanityResult } from '../../../pool/protocol.js';
+import { KinoraError } from '../../lib/errors.js';
+import { decideAccess } from '../../media/plan/mezzanine-decision.js';
+import { refusals } from '../../media/source/refusals.js';
+import type { SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { MEDIA_THREADS } from '../../packager/segment-jobs.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import type { MediaSource, SanityResult } from '../../pool/protocol.js';
 import type { FileContext } from './context.js';
 import { sourceOf } from './probe-file.js';
 

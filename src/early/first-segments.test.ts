@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Plan } from '../../media/plan/plan.js';
-import { createFirstSegments, type EarlyPlan } from './first-segments.js';
+import type { Plan } from '../media/plan/plan.js';
+import { type EarlyPlan, FirstSegments } from './first-segments.js';
 
 const planOf = (durationSeconds: number): Plan => ({ durationSeconds }) as Plan;
 
@@ -8,7 +8,7 @@ const setUp = (early?: Plan) => {
   const calls: string[] = [];
   const signals: AbortSignal[] = [];
   const withdraw = vi.fn<EarlyPlan['withdraw']>(async () => void calls.push('withdraw'));
-  const first = createFirstSegments(
+  const first = new FirstSegments(
     {
       assetId: 'a',
       signal: new AbortController().signal,
@@ -28,7 +28,7 @@ const setUp = (early?: Plan) => {
 describe('segments that were started before the plan was certain', () => {
   test('are used when the plan stays, and those of an earlier process are removed', async () => {
     const { first, calls, signals } = setUp();
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.keepOnly(planOf(1));
     await first.make(planOf(1));
     expect(calls).toEqual(['remove', 'warm 1']);
@@ -37,7 +37,7 @@ describe('segments that were started before the plan was certain', () => {
 
   test('are removed when another plan is used', async () => {
     const { first, calls, signals } = setUp();
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.keepOnly(planOf(2));
     await first.make(planOf(2));
     expect(calls).toEqual(['remove', 'warm 1', 'remove', 'warm 2']);
@@ -46,7 +46,7 @@ describe('segments that were started before the plan was certain', () => {
 
   test('are added to those that played early by the same plan', async () => {
     const { first, calls } = setUp(planOf(1));
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.keepOnly(planOf(1));
     await first.make(planOf(1));
     expect(calls).toEqual(['warm 1']);
@@ -54,7 +54,7 @@ describe('segments that were started before the plan was certain', () => {
 
   test('replace those that played early by another plan', async () => {
     const { first, calls } = setUp(planOf(1));
-    first.begin(planOf(2));
+    first.start(planOf(2));
     await first.keepOnly(planOf(2));
     await first.make(planOf(2));
     expect(calls).toEqual(['withdraw', 'remove', 'warm 2']);
@@ -62,16 +62,16 @@ describe('segments that were started before the plan was certain', () => {
 
   test('end when the source is refused', async () => {
     const { first, signals } = setUp();
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.stop();
     expect(signals[0]!.aborted).toBe(true);
   });
 
   test('can be started again, when the source is read again', async () => {
     const { first, calls, signals } = setUp();
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.stop();
-    first.begin(planOf(1));
+    first.start(planOf(1));
     await first.keepOnly(planOf(1));
     await first.make(planOf(1));
     expect(calls).toEqual(['remove', 'warm 1', 'remove', 'warm 1']);

@@ -1,25 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SegmentStore } from '../../cache/segment-store.js';
-import type { EarlyPlayback, EarlyPlaybackId, Row } from '../../db/schema.js';
-import type { DomainContext } from '../../domain/context.js';
+import type { SegmentStore } from '../cache/segment-store.js';
+import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
+import type { DomainContext } from '../domain/context.js';
 import {
   announceEarlyPlayback,
   newPlaybackIds,
   retractEarlyPlayback,
   type UploadSettings,
-} from '../../domain/uploads/early-playback.js';
-import { isDatabaseUnavailable } from '../../lib/database-unavailable.js';
-import { isKinoraError } from '../../lib/errors.js';
-import { goesOn } from '../../media/plan/growing-plan.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { EarlySource, EarlySources } from '../../packager/early-sources.js';
-import type { SegmentProducer } from '../../packager/produce-segment.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
-import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../../storage/blob-store.js';
-import type { Logger } from '../../telemetry/logger.js';
+} from '../domain/uploads/early-playback.js';
+import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
+import { isKinoraError } from '../lib/errors.js';
+import { isPrefixOf } from '../media/plan/growing-plan.js';
+import type { SourceFacts } from '../media/source/source-facts.js';
+import type { SegmentProducer } from '../packager/produce-segment.js';
+import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
+import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../storage/blob-store.js';
+import type { Logger } from '../telemetry/logger.js';
+import { reasonOf } from './origin-play.js';
 import { planArrived } from './plan-arrived.js';
-import { planEarly } from './plan-early.js';
-import { reasonOf } from './play-early.js';
+import { planEarly } from './planner.js';
+import type { EarlySource, EarlySources } from './sources.js';
 
 export interface UploadPlayDeps {
   readonly context: DomainContext;
@@ -145,8 +145,8 @@ export const playUpload = (
     if (signal.aborted) return;
     const playing = published ? earlySources.planOf(assetId) : undefined;
     // Where the key frames are uneven, a longer part may have fewer certain segments.
-    const isShorter = typeof grown === 'object' && playing !== undefined && goesOn(grown.early.plan, playing);
-    if (typeof grown === 'string' || (grown && playing && !isShorter && !goesOn(playing, grown.early.plan))) {
+    const isShorter = typeof grown === 'object' && playing !== undefined && isPrefixOf(grown.early.plan, playing);
+    if (typeof grown === 'string' || (grown && playing && !isShorter && !isPrefixOf(playing, grown.early.plan))) {
       const reason = typeof grown === 'string' ? grown : OTHER_PLAN;
       const status = published ? 'ended' : 'stored_first';
       await remove();

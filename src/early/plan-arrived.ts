@@ -1,22 +1,19 @@
-import { growingPlan } from '../../media/plan/growing-plan.js';
-import { hasLimitedRungs } from '../../media/plan/ladder.js';
-import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import { draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
-import { arrivedPart } from '../../media/source/arrived-part.js';
-import { findConstantRate, isMatroskaFormat, listFrames } from '../../media/source/frames.js';
-import type { SourceFacts } from '../../media/source/source-facts.js';
-import type { SourceIndex } from '../../media/source/source-index.js';
-import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
-import type { EarlySource } from '../../packager/early-sources.js';
-import { BLOCK_BYTES, type LocalBlob } from '../../storage/blob-store.js';
-import { sourceKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
+import { growingPlan } from '../media/plan/growing-plan.js';
+import { hasLimitedRungs } from '../media/plan/ladder.js';
+import { decideAccess } from '../media/plan/mezzanine-decision.js';
+import { draftPlan, finishPlan } from '../media/plan/plan-asset.js';
+import { arrivedPart } from '../media/source/arrived-part.js';
+import { findConstantRate, isMatroskaFormat, listFrames } from '../media/source/frames.js';
+import type { SourceFacts } from '../media/source/source-facts.js';
+import type { SourceIndex } from '../media/source/source-index.js';
+import { decodeSourceIndex } from '../media/source/source-index-codec.js';
+import { BLOCK_BYTES, type LocalBlob } from '../storage/blob-store.js';
+import { sourceKey } from '../storage/keys.js';
 import { checkLimits, probeFile } from './file/probe-file.js';
 import { makeIndex } from './file/read-index.js';
-import { readSettings, type SettingsContext } from './read-settings.js';
-
-type ArrivedContext = Pick<IngestContext, 'assetId' | 'blobs' | 'pool' | 'temporaryDir' | 'signal' | 'logger'> &
-  SettingsContext;
+import type { PlanContext } from './planner.js';
+import { readSettings } from './settings.js';
+import type { EarlySource } from './sources.js';
 
 export interface Arrived {
   readonly early: EarlySource;
@@ -29,7 +26,7 @@ export interface Arrived {
  * may change the segments.
  */
 export const planArrived = async (
-  context: ArrivedContext,
+  context: PlanContext,
   receivedBytes: number,
   known: SourceFacts | undefined,
 ): Promise<Arrived | string | undefined> => {
