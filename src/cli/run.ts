@@ -1,9 +1,9 @@
 import { type Environment, readEnvironment } from '../config/environment.js';
 import { loadConfig } from '../config/load-config.js';
 import { flagOf, options } from '../config/options.js';
-import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
 import { isKinoraError } from '../lib/errors.js';
 import { noSpaceReason } from '../lib/no-space.js';
+import { isDatabaseUnavailable } from '../lib/unavailable.js';
 import { kinoraVersion } from '../lib/version.js';
 import { complete } from './complete.js';
 import { completeIds } from './complete-ids.js';

@@ -8,8 +8,8 @@ export type Transaction = KyselyTransaction<Schema>;
 export type Queryable = Kysely<Schema>;
 
 /**
- * PostgreSQL, either embedded (`pglite.ts`) or external (`postgres.ts`). Both use the same SQL dialect and pass the same
- * contract tests. The embedded engine has a single connection, so every query inside `transaction` must use the handle;
+ * PostgreSQL, either embedded (`pglite-engine.ts`) or external (`postgres-engine.ts`). Both use the same SQL dialect and
+ * pass the same contract tests. An interface, because the other rooms may import only the contract, and tests wrap it. The embedded engine has a single connection, so every query inside `transaction` must use the handle;
  * otherwise the transaction waits for itself.
  */
 export interface Database {

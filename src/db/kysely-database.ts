@@ -1,63 +1,72 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type pg from 'pg';
 import { KinoraError } from '../lib/errors.js';
-import type { Database } from './database.js';
+import type { Database, Transaction } from './database.js';
 import type { Schema } from './schema.js';
 import { checkWrite, watchWrites } from './write-state.js';
 
-interface DatabaseParts {
-  readonly engine: Database['engine'];
+/** What the two engines do differently. */
+export interface Engine {
+  readonly name: Database['engine'];
   readonly pool: pg.Pool;
   readonly listen: Database['listen'];
   readonly snapshot?: NonNullable<Database['snapshot']>;
-  readonly beforeClose: () => Promise<void>;
-  readonly afterClose: () => Promise<void>;
+  beforeClose(): Promise<void>;
+  afterClose(): Promise<void>;
 }
 
-/** The `Database` on top of a pool: the part that both engines share. */
-export const createDatabase = ({
-  engine,
-  pool,
-  listen,
-  snapshot,
-  beforeClose,
-  afterClose,
-}: DatabaseParts): Database => {
-  const queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
-  let closed: Promise<void> | undefined;
+/** The `Database` on top of an engine's pool. */
+export class KyselyDatabase implements Database {
+  readonly engine: Database['engine'];
+  readonly queryable: Kysely<Schema>;
+  readonly snapshot: Database['snapshot'];
+  readonly #engine: Engine;
+  #closed: Promise<void> | undefined;
   /** A write failed for want of space, and none has succeeded since. */
-  let writesFail = false;
-  watchWrites(pool, () => {
-    writesFail = true;
-  });
-  const close = async (): Promise<void> => {
+  #writesFail = false;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.engine = engine.name;
+    this.queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: engine.pool }) });
+    this.snapshot = engine.snapshot && ((directory) => engine.snapshot!(directory));
+    watchWrites(engine.pool, () => {
+      this.#writesFail = true;
+    });
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.queryable.transaction().execute(work);
+  }
+
+  listen(...of: Parameters<Database['listen']>): ReturnType<Database['listen']> {
+    return this.#engine.listen(...of);
+  }
+
+  async ping(): Promise<void> {
     try {
-      await beforeClose();
+      if (!this.#writesFail) return void (await sql`select 1`.execute(this.queryable));
+      await checkWrite(this.queryable);
+      this.#writesFail = false;
+    } catch (cause) {
+      throw new KinoraError('unavailable', { cause, details: { stage: 'database ping' } });
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const { pool } = this.#engine;
+    try {
+      await this.#engine.beforeClose();
     } finally {
-      await queryable.destroy();
+      await this.queryable.destroy();
       // Kysely ends the pool only if it has run a query.
       if (!pool.ended && !pool.ending) await pool.end();
-      await afterClose();
+      await this.#engine.afterClose();
     }
-  };
-  return {
-    engine,
-    queryable,
-    listen,
-    ...(snapshot && { snapshot }),
-    transaction: (work) => queryable.transaction().execute(work),
-    ping: async () => {
-      try {
-        if (!writesFail) return void (await sql`select 1`.execute(queryable));
-        await checkWrite(queryable);
-        writesFail = false;
-      } catch (cause) {
-        throw new KinoraError('unavailable', { cause, details: { stage: 'database ping' } });
-      }
-    },
-    close: () => {
-      closed ??= close();
-      return closed;
-    },
-  };
-};
+  }
+}

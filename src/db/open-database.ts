@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { Logger } from '../telemetry/logger.js';
 import type { Database } from './database.js';
-import { openPglite } from './pglite.js';
-import { openPostgres } from './postgres.js';
+import { KyselyDatabase } from './kysely-database.js';
+import { PgliteEngine } from './pglite-engine.js';
+import { PostgresEngine } from './postgres-engine.js';
 
 interface OpenDatabaseOptions {
   /** A `postgres://` URL; if absent, the embedded database in `<dataDir>/db` is used. */
@@ -16,5 +17,7 @@ interface OpenDatabaseOptions {
  * @throws KinoraError `config_invalid` when the server refuses the user, or the version of the server or the directory is
  * not supported; `unavailable` when the server can't be reached
  */
-export const openDatabase = ({ url, dataDir, logger }: OpenDatabaseOptions): Promise<Database> =>
-  url === undefined ? openPglite(join(dataDir, 'db'), logger) : openPostgres(url, logger);
+export const openDatabase = async ({ url, dataDir, logger }: OpenDatabaseOptions): Promise<Database> =>
+  new KyselyDatabase(
+    url === undefined ? await PgliteEngine.open(join(dataDir, 'db'), logger) : await PostgresEngine.open(url, logger),
+  );

@@ -1,11 +1,5 @@
 import { Duplex } from 'node:stream';
-
-/** Sends batches of protocol messages to the embedded engine and returns its answers, in order. */
-export interface PgliteTransport {
-  /** Resolves when the engine accepts requests; restarts the engine if it has exited. */
-  ready(): Promise<void>;
-  exchange(bytes: Uint8Array): Promise<Uint8Array>;
-}
+import type { PgliteThread } from './pglite-thread.js';
 
 const message = (type: string, ...parts: Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
@@ -40,16 +34,16 @@ const RESET = Buffer.concat([message('S'), message('Q', Buffer.from('rollback; d
  * transaction and deallocates the prepared statements, because the next client gets the same session.
  */
 export class PgliteStream extends Duplex {
-  readonly #transport: PgliteTransport;
+  readonly #thread: PgliteThread;
   #greeted = false;
 
-  constructor(transport: PgliteTransport) {
+  constructor(thread: PgliteThread) {
     super();
-    this.#transport = transport;
+    this.#thread = thread;
   }
 
   connect(): this {
-    this.#transport.ready().then(
+    this.#thread.ready().then(
       () => this.emit('connect'),
       (error) => this.destroy(error),
     );
@@ -82,7 +76,7 @@ export class PgliteStream extends Duplex {
       callback();
       return;
     }
-    this.#transport.exchange(chunk).then((response) => {
+    this.#thread.exchange(chunk).then((response) => {
       if (!this.destroyed) this.push(Buffer.from(response.buffer, response.byteOffset, response.byteLength));
       callback();
     }, callback);
@@ -104,7 +98,7 @@ export class PgliteStream extends Duplex {
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     // There is no need to wait: messages from the next client are queued after this one. A failure has no effect, because
     // if the engine has exited its transaction has ended too.
-    this.#transport.exchange(RESET).catch(() => {});
+    this.#thread.exchange(RESET).catch(() => {});
     callback(error);
   }
 }

@@ -7,10 +7,6 @@ import type { Logger } from '../telemetry/logger.js';
 /** `shared`: several servers use the database together, but none that wants it alone. */
 export type LockMode = 'alone' | 'shared';
 
-export interface ServerLock {
-  release(): Promise<void>;
-}
-
 /** Chosen at random; must differ from the number that `migrate` uses. */
 const LOCK = '7203915463852047713';
 /** The session of a server that was just killed can hold the lock a little longer. */
@@ -46,65 +42,79 @@ const tryLock = async (client: pg.Client, name: string, mode: LockMode): Promise
   }
 };
 
+interface LockOptions {
+  readonly url: string;
+  readonly mode: LockMode;
+}
+
 /**
  * Makes this process the only server on the database at `url`, or one of those that share it; other commands can still use
- * the database. A dedicated connection holds the lock and takes it again after a reconnect. `onLost` is called when another server has taken it
- * first; the process must then stop immediately.
- * @throws KinoraError `data_dir_in_use`
+ * the database. A dedicated connection holds the lock and takes it again after a reconnect.
  */
-export const acquireServerLock = async (
-  { url, mode }: { readonly url: string; readonly mode: LockMode },
-  logger: Logger,
-  onLost: () => void,
-): Promise<ServerLock> => {
-  const name = `kinora-${newId()}`;
-  let released = false;
-  let current: pg.Client | undefined;
+export class ServerLock {
+  readonly #options: LockOptions;
+  readonly #logger: Logger;
+  readonly #onLost: () => void;
+  readonly #name = `kinora-${newId()}`;
+  #released = false;
+  #current: pg.Client | undefined;
 
-  const take = async (): Promise<boolean> => {
-    const client = await connect(url);
-    let lost = false;
-    client.once('end', () => {
-      lost = true;
-      if (current === client) void takeAgain();
-    });
-    try {
-      const locked = await tryLock(client, name, mode);
-      if (lost) throw new Error('the connection was lost');
-      if (locked && !released) current = client;
-      else await client.end();
-      return locked;
-    } catch (error) {
-      await client.end();
-      throw error;
-    }
-  };
-  const takeAgain = async (): Promise<void> => {
-    current = undefined;
-    while (!released) {
-      try {
-        if (!(await take())) onLost();
-        return;
-      } catch (error) {
-        logger.warn({ err: error }, 'server lock connection lost, retrying');
-        await delay(RECONNECT_MS);
-      }
-    }
-  };
-
-  if (!(await take())) {
+  /**
+   * `onLost` is called when another server has taken the lock first; the process must then stop immediately.
+   * @throws KinoraError `data_dir_in_use`
+   */
+  static async acquire(options: LockOptions, logger: Logger, onLost: () => void): Promise<ServerLock> {
+    const lock = new ServerLock(options, logger, onLost);
+    if (await lock.#take()) return lock;
     throw new KinoraError('data_dir_in_use', {
       messages: [
         'The database is in use by another Kinora server. Servers share a database only if all of them keep their blobs in the same bucket: set KINORA_BLOBS=s3://bucket/prefix.',
       ],
     });
   }
-  return {
-    release: async () => {
-      released = true;
-      const client = current;
-      current = undefined;
-      await client?.end();
-    },
-  };
-};
+
+  private constructor(options: LockOptions, logger: Logger, onLost: () => void) {
+    this.#options = options;
+    this.#logger = logger;
+    this.#onLost = onLost;
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+    const client = this.#current;
+    this.#current = undefined;
+    await client?.end();
+  }
+
+  async #take(): Promise<boolean> {
+    const client = await connect(this.#options.url);
+    let lost = false;
+    client.once('end', () => {
+      lost = true;
+      if (this.#current === client) void this.#takeAgain();
+    });
+    try {
+      const locked = await tryLock(client, this.#name, this.#options.mode);
+      if (lost) throw new Error('the connection was lost');
+      if (locked && !this.#released) this.#current = client;
+      else await client.end();
+      return locked;
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+  }
+
+  async #takeAgain(): Promise<void> {
+    this.#current = undefined;
+    while (!this.#released) {
+      try {
+        if (!(await this.#take())) this.#onLost();
+        return;
+      } catch (error) {
+        this.#logger.warn({ err: error }, 'server lock connection lost, retrying');
+        await delay(RECONNECT_MS);
+      }
+    }
+  }
+}

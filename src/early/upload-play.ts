@@ -8,8 +8,8 @@ import {
   retractEarlyPlayback,
   type UploadSettings,
 } from '../domain/uploads/early-playback.js';
-import { isDatabaseUnavailable } from '../lib/database-unavailable.js';
 import { isKinoraError } from '../lib/errors.js';
+import { isDatabaseUnavailable } from '../lib/unavailable.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
 import type { SourceFacts } from '../media/source/source-facts.js';
 import type { SegmentProducer } from '../packager/produce-segment.js';

@@ -6,7 +6,7 @@ import { createContentKeys } from '../domain/drm/content-keys.js';
 import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
 import { createPlayableFinder } from '../domain/playback/find-playable.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
-import { createRenditionOpener } from '../domain/renditions/open-rendition.js';
+import { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createUploadLeases } from '../domain/uploads/upload-leases.js';
@@ -60,7 +60,7 @@ export const connectParts = async (
     childSecret: config.edgeSecret ?? installationSecret,
     riskyUserAgents: config.riskyUserAgents,
   });
-  const renditions = createRenditionOpener({ database, blobs, clock });
+  const renditions = new RenditionOpener({ database, blobs, clock });
   const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions });
   phases.push({ name: 'watch of changes', end: stopWatching });
   const transcriber = createTranscriber(config, pool);

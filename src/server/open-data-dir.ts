@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { repairLooseModes } from '../db/data-dir.js';
-import { acquireDataDirLock } from '../db/data-dir-lock.js';
+import { DataDirLock } from '../db/data-dir-lock.js';
 import { KinoraError } from '../lib/errors.js';
 import { findListenProblem } from './listen-problem.js';
 import type { Base } from './parts.js';
@@ -13,7 +13,7 @@ const TRANSIENT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', '
  * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when it can't listen now but may later
  */
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
-  const lock = await acquireDataDirLock(config.dataDir, () => {
+  const lock = await DataDirLock.acquire(config.dataDir, () => {
     // Another process may open the directory from now on; continuing would corrupt it.
     logger.error({ data_dir: config.dataDir }, 'data directory lock lost');
     process.kill(process.pid, 'SIGKILL');

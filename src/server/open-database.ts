@@ -2,7 +2,7 @@ import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
 import { migrate } from '../db/migrate.js';
 import { openDatabase } from '../db/open-database.js';
-import { acquireServerLock } from '../db/server-lock.js';
+import { ServerLock } from '../db/server-lock.js';
 import { keepBlobPlace } from '../db/tables/server/installation.js';
 import { hasLiveNode } from '../db/tables/server/node.js';
 import { bootstrap } from '../domain/access/bootstrap.js';
@@ -46,7 +46,7 @@ export const prepareDatabase = async (
 ): ReturnType<typeof bootstrap> => {
   if (config.databaseUrl) {
     const mode = config.blobs === 'file' ? 'alone' : 'shared';
-    const serverLock = await acquireServerLock({ url: config.databaseUrl, mode }, logger, () => {
+    const serverLock = await ServerLock.acquire({ url: config.databaseUrl, mode }, logger, () => {
       logger.error({}, 'database in use by another server');
       process.kill(process.pid, 'SIGKILL');
     });

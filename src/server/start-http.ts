@@ -106,7 +106,7 @@ export const startHttp = async (
           access,
           segments: parts.producer,
           texts: parts.texts,
-          openRendition: parts.renditions.open,
+          openRendition: (...of) => parts.renditions.open(...of),
           deliveries,
           contentKeys,
           isEdge,

@@ -1,11 +1,11 @@
 import { isSourceUsed } from '../db/tables/assets/clip.js';
 import { deleteTestAsset } from '../domain/assets/delete-asset.js';
-import { createIngestState } from '../domain/assets/ingest-state.js';
+import { IngestState } from '../domain/assets/ingest-state.js';
 import { queues } from '../domain/queues.js';
-import { createRenditionState } from '../domain/renditions/rendition-state.js';
+import { RenditionState } from '../domain/renditions/rendition-state.js';
 import { createRobotsJobState } from '../domain/robots/job-state.js';
-import { createRecognitionState } from '../domain/tracks/recognition-state.js';
-import { createTrackState } from '../domain/tracks/track-state.js';
+import { RecognitionState } from '../domain/tracks/recognition-state.js';
+import { TrackState } from '../domain/tracks/track-state.js';
 import { sampleUrl } from '../http/ops/sample.js';
 import { createWebhookDeliverer, type WebhookDeliverer } from '../jobs/deliver-webhooks.js';
 import { createShotsWorker } from '../jobs/find-shots.js';
@@ -52,7 +52,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ...base.chat,
     ...resolve,
   });
-  const tracks = createTrackState(context);
+  const tracks = new TrackState(context);
   const robots = createRobotsJobState(context);
   const trackDeps = {
     ...{ state: tracks, blobs, texts, segments: store, fetcher, pool, producer, temporaryDir, logger },
@@ -61,7 +61,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ...trackDeps,
     ...{
       tracks,
-      state: createIngestState(context),
+      state: new IngestState(context),
       images,
       earlySources,
       playsEarly: config.rangeSources,
@@ -76,12 +76,12 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ...createIngestWorkers(ingestDeps, context.queue, config.ingestConcurrency),
     ...createTrackWorkers(trackDeps),
     createRecognitionWorker({
-      state: createRecognitionState(context),
+      state: new RecognitionState(database.queryable),
       transcriber: parts.transcriber,
       ...{ tracks, robots, blobs, texts, pool, temporaryDir, logger },
     }),
     ...createRenditionWorkers(
-      { state: createRenditionState(context), producer, blobs, clock, logger },
+      { state: new RenditionState(context), producer, blobs, clock, logger },
       // Each file occupies one media process; one is left for viewers.
       Math.max(1, config.mediaProcesses - 1),
     ),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findAssetView, listAssetViews } from '#kinora/db/tables/assets/asset-view.js';
+import { listAssetViews } from '#kinora/db/tables/assets/asset-reads.js';
+import { findAssetView } from '#kinora/db/tables/assets/asset-view.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
 import { type Api, startApi } from '../support/servers/api.js';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
-import { createIngestState, type IngestState } from '#kinora/domain/assets/ingest-state.js';
+import { IngestState } from '#kinora/domain/assets/ingest-state.js';
 import { createPlayableFinder } from '#kinora/domain/playback/find-playable.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
@@ -158,7 +158,7 @@ describeOnBothEngines('the number of statements', (database) => {
     const { id } = (await (await api.call('POST', '/video/v1/assets', fields)).json()).data;
     const track = { asset_id: id, type: 'text', status: 'ready', text_type: 'subtitles', error: null } as const;
     await insertTracks(database().queryable, [{ ...track, id: newId(), name: 'English', language_code: 'en' }]);
-    const state = createIngestState({
+    const state = new IngestState({
       database: database(),
       clock: systemClock,
       queue: createQueue(database()),

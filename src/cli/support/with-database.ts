@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { acquireDataDirLock } from '../../db/data-dir-lock.js';
+import { DataDirLock } from '../../db/data-dir-lock.js';
 import type { Database } from '../../db/database.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { CommandContext } from './command.js';
@@ -15,7 +15,7 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
     });
   }
   // Without the lock, another process may write: exiting immediately is the only safe response.
-  const lock = await acquireDataDirLock(dataDir, () => process.exit(1));
+  const lock = await DataDirLock.acquire(dataDir, () => process.exit(1));
   try {
     return await work();
   } finally {

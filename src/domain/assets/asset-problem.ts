@@ -2,7 +2,7 @@ import { type AssetView, hideCredentials } from '../../api/serialize/asset.js';
 import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
-import { readAssetView } from '../../db/tables/assets/asset-view.js';
+import { readAssetView } from '../../db/tables/assets/asset-reads.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';

@@ -1,3 +1,4 @@
+import type { Queryable } from '../../db/database.js';
 import type { EarlyPlayback, MainTrackIds, NewRow, Row, StoredChapters } from '../../db/schema.js';
 import { findAssetById, saveChapters, saveFramesLost } from '../../db/tables/assets/asset.js';
 import { insertAssetFailure } from '../../db/tables/assets/asset-failure.js';
@@ -51,112 +52,124 @@ export interface IngestFailure {
   readonly detail: string;
 }
 
+type Context = Pick<
+  DomainContext,
+  'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'onPlayableChanged'
+>;
+
 /**
  * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; events
  * for webhooks are recorded with each change.
  */
-export interface IngestState {
-  /** Undefined when the asset was deleted. */
-  find(assetId: string): Promise<IngestRow | undefined>;
-  /** The version of the remote file that is being downloaded. */
-  saveSourceValidator(assetId: string, validator: string | undefined): Promise<void>;
-  /** `inputFile` is what `input-info` shows for the main input. */
-  saveFacts(assetId: string, facts: SourceFacts, inputFile?: object): Promise<void>;
-  savePlan(assetId: string, plan: Plan): Promise<void>;
-  /** What `input-info` shows about playback before the file is stored. */
-  saveEarlyPlayback(assetId: string, early: EarlyPlayback): Promise<void>;
-  saveReasons(assetId: string, reasons: Record<string, string>): Promise<void>;
-  /** `percent` is only used within `transcoding`. */
-  setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void>;
-  /** Counts a media process crash on this source and returns the new total. */
-  countCrash(assetId: string): Promise<number>;
-  /** `ready`, tracks and progress become visible together. False when the asset has been deleted in the meantime. */
-  complete(assetId: string, ready: ReadyAsset): Promise<boolean>;
-  /** Final failure: the asset's `errors` tell the owner of the file what to do about it. */
-  fail(assetId: string, error: unknown, failure: IngestFailure): Promise<void>;
-}
+export class IngestState {
+  readonly #context: Context;
+  readonly #db: Queryable;
 
-export const createIngestState = (
-  context: Pick<
-    DomainContext,
-    'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'onPlayableChanged'
-  >,
-): IngestState => {
-  const { database, clock } = context;
-  const db = database.queryable;
-  return {
-    find: (assetId) => findIngest(db, assetId),
-    saveSourceValidator: (assetId, validator) => saveSourceValidator(db, assetId, validator ?? null),
-    saveFacts: (assetId, facts, inputFile) =>
-      database.transaction(async (tx) => {
-        const known = await saveMedia(tx, assetId, { facts });
-        if (known && inputFile) await saveInputFile(tx, assetId, inputFile);
-      }),
-    savePlan: async (assetId, plan) => {
-      await saveMedia(db, assetId, { plan });
-    },
-    saveEarlyPlayback: (assetId, early) => saveEarlyPlayback(db, assetId, early),
-    saveReasons: (assetId, reasons) =>
-      database.transaction(async (tx) => {
-        // A run after a restart finds the same problems again; they are reported once.
-        const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
-        const change = { non_standard_input_reasons: JSON.stringify(reasons) };
-        if ((await updatePreparing(tx, assetId, change)) && isNews) {
-          await recordAssetEvent(context, tx, 'video.asset.non_standard_input_detected', assetId);
-        }
-      }),
-    setProgress: async (assetId, state, percent) => {
-      await updatePreparing(db, assetId, { progress_state: state, progress: percent });
-    },
-    countCrash: (assetId) => countCrash(db, assetId),
-    complete: async (assetId, ready) => {
-      const completed = await database.transaction(async (tx) => {
-        const changed = await updatePreparing(tx, assetId, {
-          ...assetColumns(ready.properties),
-          status: 'ready',
-          progress_state: 'completed',
-          progress: 100,
-          ready_at: clock.now(),
-        });
-        if (!changed) return false;
-        const ids = await findMainTrackIds(tx, assetId);
-        await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId]), ids));
-        await insertGeneratedSubtitles(tx, assetId);
-        await announceSideCars(context, tx, assetId);
-        await insertEmbeddedTracks(context, tx, assetId, ready.facts, ready.embedded);
-        const { chapters } = ready;
-        if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
-        await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
-        for (const warning of [...ready.warnings, ...earlyLoss(changed, ready.warnings)]) {
-          if (warning.type === 'frames_lost') await saveFramesLost(tx, assetId, warning.message);
-          await recordAssetWarning(context, tx, changed, warning);
-        }
-        await startPostReadyWork(context, tx, assetId);
-        return true;
+  constructor(context: Context) {
+    this.#context = context;
+    this.#db = context.database.queryable;
+  }
+
+  /** Undefined when the asset was deleted. */
+  find(assetId: string): Promise<IngestRow | undefined> {
+    return findIngest(this.#db, assetId);
+  }
+
+  /** The version of the remote file that is being downloaded. */
+  saveSourceValidator(assetId: string, validator: string | undefined): Promise<void> {
+    return saveSourceValidator(this.#db, assetId, validator ?? null);
+  }
+
+  /** `inputFile` is what `input-info` shows for the main input. */
+  saveFacts(assetId: string, facts: SourceFacts, inputFile?: object): Promise<void> {
+    return this.#context.database.transaction(async (tx) => {
+      const isThere = await saveMedia(tx, assetId, { facts });
+      if (isThere && inputFile) await saveInputFile(tx, assetId, inputFile);
+    });
+  }
+
+  async savePlan(assetId: string, plan: Plan): Promise<void> {
+    await saveMedia(this.#db, assetId, { plan });
+  }
+
+  /** What `input-info` shows about playback before the file is stored. */
+  saveEarlyPlayback(assetId: string, early: EarlyPlayback): Promise<void> {
+    return saveEarlyPlayback(this.#db, assetId, early);
+  }
+
+  saveReasons(assetId: string, reasons: Record<string, string>): Promise<void> {
+    return this.#context.database.transaction(async (tx) => {
+      // A run after a restart finds the same problems again; they are reported once.
+      const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
+      const change = { non_standard_input_reasons: JSON.stringify(reasons) };
+      if ((await updatePreparing(tx, assetId, change)) && isNews)
+        await recordAssetEvent(this.#context, tx, 'video.asset.non_standard_input_detected', assetId);
+    });
+  }
+
+  /** `percent` is only used within `transcoding`. */
+  async setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void> {
+    await updatePreparing(this.#db, assetId, { progress_state: state, progress: percent });
+  }
+
+  /** Counts a media process crash on this source and returns the new total. */
+  countCrash(assetId: string): Promise<number> {
+    return countCrash(this.#db, assetId);
+  }
+
+  /** `ready`, tracks and progress become visible together. False when the asset has been deleted in the meantime. */
+  async complete(assetId: string, ready: ReadyAsset): Promise<boolean> {
+    const context = this.#context;
+    const completed = await context.database.transaction(async (tx) => {
+      const changed = await updatePreparing(tx, assetId, {
+        ...assetColumns(ready.properties),
+        status: 'ready',
+        progress_state: 'completed',
+        progress: 100,
+        ready_at: context.clock.now(),
       });
-      if (completed) context.onPlayableChanged(assetId);
-      return completed;
-    },
-    fail: async (assetId, error, { jobId, hasSource, detail }) => {
-      await database.transaction(async (tx) => {
-        const changed = await updatePreparing(tx, assetId, {
-          status: 'errored',
-          progress_state: 'errored',
-          progress: -1,
-          error: JSON.stringify(assetErrors(error)),
-        });
-        const asset = changed && (await findAssetById(tx, assetId));
-        if (!asset) return;
-        const stage = hasSource ? stageOf((await findIngest(tx, assetId))?.media) : 'download';
-        await insertAssetFailure(tx, { asset_id: assetId, occurred_at: clock.now(), stage, job_id: jobId, detail });
-        await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
-        await failRenditions(context, tx, asset);
-        await wakeRuns(context, tx, assetId);
+      if (!changed) return false;
+      const ids = await findMainTrackIds(tx, assetId);
+      await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId]), ids));
+      await insertGeneratedSubtitles(tx, assetId);
+      await announceSideCars(context, tx, assetId);
+      await insertEmbeddedTracks(context, tx, assetId, ready.facts, ready.embedded);
+      const { chapters } = ready;
+      if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
+      await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
+      for (const warning of [...ready.warnings, ...earlyLoss(changed, ready.warnings)]) {
+        if (warning.type === 'frames_lost') await saveFramesLost(tx, assetId, warning.message);
+        await recordAssetWarning(context, tx, changed, warning);
+      }
+      await startPostReadyWork(context, tx, assetId);
+      return true;
+    });
+    if (completed) context.onPlayableChanged(assetId);
+    return completed;
+  }
+
+  /** Final failure: the asset's `errors` tell the owner of the file what to do about it. */
+  async fail(assetId: string, error: unknown, { jobId, hasSource, detail }: IngestFailure): Promise<void> {
+    const context = this.#context;
+    await context.database.transaction(async (tx) => {
+      const changed = await updatePreparing(tx, assetId, {
+        status: 'errored',
+        progress_state: 'errored',
+        progress: -1,
+        error: JSON.stringify(assetErrors(error)),
       });
-      context.onPlayableChanged(assetId);
-    },
-  };
-};
+      const asset = changed && (await findAssetById(tx, assetId));
+      if (!asset) return;
+      const stage = hasSource ? stageOf((await findIngest(tx, assetId))?.media) : 'download';
+      const failure = { asset_id: assetId, occurred_at: context.clock.now(), stage, job_id: jobId, detail } as const;
+      await insertAssetFailure(tx, failure);
+      await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
+      await failRenditions(context, tx, asset);
+      await wakeRuns(context, tx, assetId);
+    });
+    context.onPlayableChanged(assetId);
+  }
+}
 
 /** The loss in segments made before the asset was ready, unless the ingest itself has counted the lost frames. */
 const earlyLoss = ({ frames_lost: message }: Row<'asset'>, warnings: readonly SourceWarning[]): SourceWarning[] =>

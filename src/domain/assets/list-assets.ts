@@ -1,6 +1,6 @@
 import type { AssetView } from '../../api/serialize/asset.js';
 import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
-import { listAssetViews } from '../../db/tables/assets/asset-view.js';
+import { listAssetViews } from '../../db/tables/assets/asset-reads.js';
 import { isId } from '../../lib/ids.js';
 import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.js';
+import type { Queryable, Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import {
@@ -22,29 +22,55 @@ export interface MadeFile {
   readonly frame?: Size;
 }
 
+type Context = Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>;
+type Change = Parameters<typeof updatePreparingRendition>[2];
+
 /**
  * What the job that makes files reads and writes. Writes after deletion or after a final status do nothing; events
  * for webhooks are recorded with each change.
  */
-export interface RenditionState {
+export class RenditionState {
+  readonly #context: Context;
+  readonly #db: Queryable;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#db = context.database.queryable;
+  }
+
   /** Undefined when the rendition was deleted. */
-  find(renditionId: string): Promise<RenditionWork | undefined>;
-  /** 0 to 1. False when the rendition has been deleted in the meantime. */
-  saveProgress(renditionId: string, fraction: number): Promise<boolean>;
-  complete(renditionId: string, file: MadeFile): Promise<void>;
+  find(renditionId: string): Promise<RenditionWork | undefined> {
+    return findRenditionWork(this.#db, renditionId);
+  }
+
+  /** `progress` is 0 to 1. False when the rendition has been deleted in the meantime. */
+  async saveProgress(renditionId: string, progress: number): Promise<boolean> {
+    return (await updatePreparingRendition(this.#db, renditionId, { progress })) !== undefined;
+  }
+
+  complete(renditionId: string, { sizeBytes, durationSeconds, frame }: MadeFile): Promise<void> {
+    return this.#finish(renditionId, 'ready', {
+      progress: 1,
+      width: frame?.width ?? null,
+      height: frame?.height ?? null,
+      bitrate: Math.floor((sizeBytes * 8) / durationSeconds),
+      size_bytes: sizeBytes,
+      resolution_tier: frame ? videoTier(frame.width, frame.height) : 'audio-only',
+    });
+  }
+
   /** It can't be made from this asset. */
-  skip(renditionId: string): Promise<void>;
-  fail(renditionId: string, error: unknown): Promise<void>;
-}
+  skip(renditionId: string): Promise<void> {
+    return this.#finish(renditionId, 'skipped');
+  }
 
-type Context = Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>;
-type Change = Parameters<typeof updatePreparingRendition>[2];
+  fail(renditionId: string, error: unknown): Promise<void> {
+    return this.#finish(renditionId, 'errored', { error: JSON.stringify(renditionError(error)) });
+  }
 
-export const createRenditionState = (context: Context): RenditionState => {
-  const db = context.database.queryable;
-
-  const finish = async (renditionId: string, status: 'ready' | 'skipped' | 'errored', change: Change = {}) => {
-    const work = await findRenditionWork(db, renditionId);
+  async #finish(renditionId: string, status: 'ready' | 'skipped' | 'errored', change: Change = {}): Promise<void> {
+    const context = this.#context;
+    const work = await findRenditionWork(this.#db, renditionId);
     if (!work) return;
     const { id: assetId, environment_id: environmentId } = work.asset;
     await context.database.transaction(async (tx) => {
@@ -56,25 +82,8 @@ export const createRenditionState = (context: Context): RenditionState => {
       if (rendition.resolution === null) await settleMp4Support(context, tx, assetId);
       else await recordRenditionEvent(context, tx, environmentId, status, rendition);
     });
-  };
-
-  return {
-    find: (renditionId) => findRenditionWork(db, renditionId),
-    saveProgress: async (renditionId, progress) =>
-      (await updatePreparingRendition(db, renditionId, { progress })) !== undefined,
-    complete: (renditionId, { sizeBytes, durationSeconds, frame }) =>
-      finish(renditionId, 'ready', {
-        progress: 1,
-        width: frame?.width ?? null,
-        height: frame?.height ?? null,
-        bitrate: Math.floor((sizeBytes * 8) / durationSeconds),
-        size_bytes: sizeBytes,
-        resolution_tier: frame ? videoTier(frame.width, frame.height) : 'audio-only',
-      }),
-    skip: (renditionId) => finish(renditionId, 'skipped'),
-    fail: (renditionId, error) => finish(renditionId, 'errored', { error: JSON.stringify(renditionError(error)) }),
-  };
-};
+  }
+}
 
 /** The `error` object of events about a rendition. */
 const renditionError = (error: unknown): { type: string; messages: string[] } => {

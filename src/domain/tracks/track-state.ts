@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.js';
+import type { Queryable, Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { findIngest, saveInputFile } from '../../db/tables/assets/asset-ingest.js';
@@ -57,50 +57,109 @@ export interface TrackMedia {
   readonly normalize: boolean;
 }
 
+type Change = Parameters<typeof updatePreparingTrack>[2];
+
 /**
  * What the ingest of tracks reads and writes. Writes after deletion or after a final status do nothing. While the
  * asset is preparing, no events are recorded: `announceSideCars` does so when it is ready.
  */
-export interface TrackState {
+export class TrackState {
+  readonly #context: DomainContext;
+  readonly #db: Queryable;
+
+  constructor(context: DomainContext) {
+    this.#context = context;
+    this.#db = context.database.queryable;
+  }
+
   /** Undefined when the track was deleted. */
-  find(trackId: string): Promise<Row<'track'> | undefined>;
+  find(trackId: string): Promise<Row<'track'> | undefined> {
+    return findTrackById(this.#db, trackId);
+  }
+
   /** The unfinished tracks of an asset's additional inputs. */
-  listPreparing(assetId: string): Promise<Row<'track'>[]>;
+  async listPreparing(assetId: string): Promise<Row<'track'>[]> {
+    const tracks = await listTracks(this.#db, [assetId]);
+    return tracks.filter(({ status, input_position }) => status === 'preparing' && input_position !== null);
+  }
+
   /** The unfinished text tracks that are streams of the asset's file. */
-  listEmbeddedText(assetId: string): Promise<Row<'track'>[]>;
+  async listEmbeddedText(assetId: string): Promise<Row<'track'>[]> {
+    const tracks = await listTracks(this.#db, [assetId]);
+    return tracks.filter(
+      ({ type, status, stream_index }) => type === 'text' && status === 'preparing' && stream_index !== null,
+    );
+  }
+
   /** Undefined while the asset has none. */
-  findPlan(assetId: string): Promise<Plan | undefined>;
+  async findPlan(assetId: string): Promise<Plan | undefined> {
+    return (await findPlan(this.#db, assetId)) as Plan | undefined;
+  }
+
   /** The version of the remote file that is being downloaded. */
-  saveValidator(trackId: string, validator: string | undefined): Promise<void>;
+  saveValidator(trackId: string, validator: string | undefined): Promise<void> {
+    return saveTrackValidator(this.#db, trackId, validator ?? null);
+  }
+
   /** Undefined when the track was deleted. */
-  findMedia(track: Row<'track'>): Promise<TrackMedia | undefined>;
-  saveFacts(trackId: string, facts: SourceFacts): Promise<void>;
+  findMedia(track: Row<'track'>): Promise<TrackMedia | undefined> {
+    return this.#context.database.transaction(async (tx) => {
+      const asset = await findAssetById(tx, track.asset_id);
+      const media = asset && (await openTrackMedia(tx, track));
+      return (
+        media && {
+          sourceAssetId: media.source_asset_id,
+          sourceTrackId: media.source_track_id,
+          facts: (media.facts as SourceFacts | null) ?? undefined,
+          copied:
+            track.input_position === COPIED_POSITION
+              ? { clip: await findClip(tx, track.asset_id), zeroSeconds: media.zero_seconds ?? 0 }
+              : undefined,
+          normalize: asset.normalize_audio && (track.input_position !== null || track.stream_index !== null),
+        }
+      );
+    });
+  }
+
+  saveFacts(trackId: string, facts: SourceFacts): Promise<void> {
+    return saveTrackFacts(this.#db, trackId, facts);
+  }
+
   /** Counts a media process crash on the file of a track and returns the new total. */
-  countCrash(trackId: string): Promise<number>;
+  countCrash(trackId: string): Promise<number> {
+    return countTrackCrash(this.#db, trackId);
+  }
+
   /** True while the track exists, and afterwards while a clip plays its file. */
-  needsFiles(trackId: string): Promise<boolean>;
+  needsFiles(trackId: string): Promise<boolean> {
+    return areTrackFilesNeeded(this.#db, trackId);
+  }
+
   /** What `input-info` shows for the track's input; does nothing for a track that was added later. */
-  saveInputFile(track: Row<'track'>, file: object): Promise<void>;
+  async saveInputFile({ asset_id, input_position }: Row<'track'>, file: object): Promise<void> {
+    if (input_position !== null) await saveInputFile(this.#db, asset_id, file, input_position);
+  }
+
   /** False when the track has been deleted in the meantime. */
-  complete(trackId: string, audio?: ReadyAudio): Promise<boolean>;
+  complete(trackId: string, audio?: ReadyAudio): Promise<boolean> {
+    const change = audio && {
+      duration_seconds: audio.durationSeconds,
+      max_channels: audio.maxChannels,
+      max_channel_layout: audio.maxChannelLayout,
+    };
+    return this.#finish(trackId, 'ready', change ?? {}, audio);
+  }
+
   /** Final failure; an event tells receivers why. */
-  fail(trackId: string, error: unknown): Promise<void>;
-}
+  async fail(trackId: string, error: unknown): Promise<void> {
+    await this.#finish(trackId, 'errored', { error: JSON.stringify(trackError(error)) });
+  }
 
-type Change = Parameters<typeof updatePreparingTrack>[2];
-
-export const createTrackState = (context: DomainContext): TrackState => {
-  const db = context.database.queryable;
-
-  const finish = async (
-    trackId: string,
-    status: 'ready' | 'errored',
-    change: Change,
-    audio?: ReadyAudio,
-  ): Promise<boolean> => {
+  async #finish(trackId: string, status: 'ready' | 'errored', change: Change, audio?: ReadyAudio): Promise<boolean> {
+    const context = this.#context;
     const track = await context.database.transaction(async (tx) => {
-      const known = await findTrackById(tx, trackId);
-      const owner = known && (await findAssetById(tx, known.asset_id));
+      const before = await findTrackById(tx, trackId);
+      const owner = before && (await findAssetById(tx, before.asset_id));
       // All transactions that change both take the locks in this order. Of two tracks that end at the same time, the
       // second sees the result of the first.
       const asset = owner && (await lockAssetForUpdate(tx, owner.environment_id, owner.id));
@@ -115,60 +174,8 @@ export const createTrackState = (context: DomainContext): TrackState => {
     });
     if (track) context.onPlayableChanged(track.asset_id);
     return track !== undefined;
-  };
-
-  return {
-    find: (trackId) => findTrackById(db, trackId),
-    listPreparing: async (assetId) =>
-      (await listTracks(db, [assetId])).filter(
-        ({ status, input_position }) => status === 'preparing' && input_position !== null,
-      ),
-    listEmbeddedText: async (assetId) =>
-      (await listTracks(db, [assetId])).filter(
-        ({ type, status, stream_index }) => type === 'text' && status === 'preparing' && stream_index !== null,
-      ),
-    findPlan: async (assetId) => (await findPlan(db, assetId)) as Plan | undefined,
-    saveValidator: (trackId, validator) => saveTrackValidator(db, trackId, validator ?? null),
-    findMedia: (track) =>
-      context.database.transaction(async (tx) => {
-        const asset = await findAssetById(tx, track.asset_id);
-        const media = asset && (await openTrackMedia(tx, track));
-        return (
-          media && {
-            sourceAssetId: media.source_asset_id,
-            sourceTrackId: media.source_track_id,
-            ...(media.facts && { facts: media.facts as SourceFacts }),
-            ...(track.input_position === COPIED_POSITION && {
-              copied: { clip: await findClip(tx, track.asset_id), zeroSeconds: media.zero_seconds ?? 0 },
-            }),
-            normalize: asset.normalize_audio && (track.input_position !== null || track.stream_index !== null),
-          }
-        );
-      }),
-    saveFacts: (trackId, facts) => saveTrackFacts(db, trackId, facts),
-    countCrash: (trackId) => countTrackCrash(db, trackId),
-    needsFiles: (trackId) => areTrackFilesNeeded(db, trackId),
-    saveInputFile: async ({ asset_id, input_position }, file) => {
-      if (input_position !== null) await saveInputFile(db, asset_id, file, input_position);
-    },
-    complete: (trackId, audio) =>
-      finish(
-        trackId,
-        'ready',
-        audio
-          ? {
-              duration_seconds: audio.durationSeconds,
-              max_channels: audio.maxChannels,
-              max_channel_layout: audio.maxChannelLayout,
-            }
-          : {},
-        audio,
-      ),
-    fail: async (trackId, error) => {
-      await finish(trackId, 'errored', { error: JSON.stringify(trackError(error)) });
-    },
-  };
-};
+  }
+}
 
 /** Stores how the audio is cut; in an asset without audio, the first track that becomes ready is the primary one. */
 const publishAudio = async (

@@ -14,7 +14,7 @@ import {
 } from '../../db/tables/assets/upload-transfer.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
-import { isUnavailable } from '../../lib/unavailable.js';
+import { asUnavailable } from '../../lib/unavailable.js';
 import type { WriteJournal } from '../../storage/blob-store.js';
 import { SILENT_MS } from './writer-places.js';
 
@@ -166,7 +166,7 @@ const openLease = (
     },
     save: async (state) => {
       const saved = await saveTransfer(db, uploadId, token, state).catch((cause: unknown) => {
-        throw isUnavailable(cause) ? new KinoraError('unavailable', { cause }) : cause;
+        throw asUnavailable(cause);
       });
       if (!saved) throw lost();
     },

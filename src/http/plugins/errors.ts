@@ -1,5 +1,5 @@
 import { type ErrorCode, isKinoraError, KinoraError } from '../../lib/errors.js';
-import { isUnavailable } from '../../lib/unavailable.js';
+import { asUnavailable } from '../../lib/unavailable.js';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -61,10 +61,10 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
 
 /** An error whose status, type and messages may be shown; anything unknown is a defect of Kinora. */
 export const toKinoraError = (error: unknown): KinoraError => {
-  if (isKinoraError(error)) return error.status === 499 ? new KinoraError('unavailable', { cause: error }) : error;
-  if (isUnavailable(error)) return new KinoraError('unavailable', { cause: error });
-  const known = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
-  return known ? known() : new KinoraError('internal_error', { cause: error });
+  const shown = asUnavailable(error);
+  if (isKinoraError(shown)) return shown.status === 499 ? new KinoraError('unavailable', { cause: shown }) : shown;
+  const ofFramework = FRAMEWORK_ERRORS[errorCode(error) ?? ''];
+  return ofFramework ? ofFramework() : new KinoraError('internal_error', { cause: error });
 };
 
 const errorCode = (error: unknown): string | undefined => {

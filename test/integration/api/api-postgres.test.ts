@@ -5,7 +5,7 @@ import { openDatabase } from '#kinora/db/open-database.js';
 import { findEnvironmentOf, lockAssetForUpdate } from '#kinora/db/tables/assets/asset.js';
 import { insertTracks, removeTrack } from '#kinora/db/tables/assets/track.js';
 import type { DomainContext } from '#kinora/domain/context.js';
-import { createTrackState } from '#kinora/domain/tracks/track-state.js';
+import { TrackState } from '#kinora/domain/tracks/track-state.js';
 import { newId } from '#kinora/lib/ids.js';
 import type { AudioPlan } from '#kinora/media/plan/plan.js';
 import { quietLogger } from '../../support/logger.js';
@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres())('the API on PostgreSQL', () => {
     const trackId = newId();
     await insertTracks(database.queryable, [{ id: trackId, asset_id: assetId, type: 'audio', status: 'preparing' }]);
     const context = { database, clock: api.clock, onPlayableChanged: () => undefined };
-    const state = createTrackState(context as unknown as DomainContext);
+    const state = new TrackState(context as unknown as DomainContext);
     const completed = await database.transaction(async (tx) => {
       await lockAssetForUpdate(tx, environmentId, assetId);
       const audio = { durationSeconds: 10, maxChannels: 2, maxChannelLayout: 'stereo', concatenated: false };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { DataDirLock } from '#kinora/db/data-dir-lock.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { chooseSandbox } from '#kinora/pool/sandbox.js';
 import { quietLogger } from '../../support/logger.js';
@@ -25,7 +25,7 @@ const loadedFiles = (coverage: string): string[] =>
 it('starts the server from few files', async () => {
   const dataDir = join(directory, 'data');
   const coverage = join(directory, 'coverage');
-  const lock = await acquireDataDirLock(dataDir, () => undefined);
+  const lock = await DataDirLock.acquire(dataDir, () => undefined);
   // It ends when it finds the directory in use: everything is imported by then, and nothing has been started.
   const { status } = await runCli(['serve'], { KINORA_DATA_DIR: dataDir, NODE_V8_COVERAGE: coverage });
   await lock.release();

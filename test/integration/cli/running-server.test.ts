@@ -2,7 +2,7 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { DataDirLock } from '#kinora/db/data-dir-lock.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { playAll } from '../../support/players/play.js';
 import { runCli } from '../../support/processes/run-cli.js';
@@ -164,7 +164,7 @@ describe('commands beside a running server', { timeout: 240_000 }, () => {
 it('a refused backup leaves nothing that blocks the next one', async () => {
   const dataDir = mkdtempSync(join(directory, 'held-'));
   const target = join(directory, 'refused');
-  const lock = await acquireDataDirLock(dataDir, () => undefined);
+  const lock = await DataDirLock.acquire(dataDir, () => undefined);
   try {
     expect(await runCli(['backup', target], { KINORA_DATA_DIR: dataDir })).toMatchObject({ status: 75 });
     expect(existsSync(target)).toBe(false);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { DataDirLock } from '#kinora/db/data-dir-lock.js';
 import { asOrdinaryUser, cliPath, oldNode, runCli } from '../../support/processes/run-cli.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kinora-cli-'));
@@ -123,7 +123,7 @@ describe('kinora', () => {
 
   it('ends with status 75 while another process has the data directory', async () => {
     const dataDir = mkdtempSync(join(directory, 'held-'));
-    const lock = await acquireDataDirLock(dataDir, () => undefined);
+    const lock = await DataDirLock.acquire(dataDir, () => undefined);
     try {
       for (const args of [
         ['serve', '--port', '0'],

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { acquireDataDirLock } from '#kinora/db/data-dir-lock.js';
+import { DataDirLock } from '#kinora/db/data-dir-lock.js';
 import { runScript } from '../../support/processes/child.js';
 
 let dataDir: string;
@@ -19,9 +19,9 @@ const never = (): void => {
 };
 
 const HOLD = `
-  const { acquireDataDirLock } = await kinora('db/data-dir-lock.js');
+  const { DataDirLock } = await kinora('db/data-dir-lock.js');
   try {
-    await acquireDataDirLock(process.argv[1], () => { console.log('lost'); process.exit(3); });
+    await DataDirLock.acquire(process.argv[1], () => { console.log('lost'); process.exit(3); });
     console.log('locked');
     setInterval(() => {}, 1000);
   } catch (error) {
@@ -31,16 +31,16 @@ const HOLD = `
 it('lets one process in, and the next when that one was killed', async () => {
   const first = runScript(HOLD, [dataDir]);
   await first.waitForLine('locked');
-  await expect(acquireDataDirLock(dataDir, never)).rejects.toMatchObject({
+  await expect(DataDirLock.acquire(dataDir, never)).rejects.toMatchObject({
     code: 'data_dir_in_use',
     message: `The data directory ${dataDir} is in use by another Kinora process (process ID ${first.process.pid}).`,
   });
   first.process.kill('SIGKILL');
   await first.closed;
-  const lock = await vi.waitFor(() => acquireDataDirLock(dataDir, never), { timeout: 120_000 });
+  const lock = await vi.waitFor(() => DataDirLock.acquire(dataDir, never), { timeout: 120_000 });
   await lock.release();
   await lock.release();
-  await (await acquireDataDirLock(dataDir, never)).release();
+  await (await DataDirLock.acquire(dataDir, never)).release();
 });
 
 it('has exactly one winner in a race', async () => {
@@ -66,7 +66,7 @@ it('outlasts the signals of a shutdown and tells when it is lost', async () => {
   const [guard] = childrenOf(holder.process.pid!);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(guard!, signal);
   for (const child of childrenOf(guard!)) process.kill(child, 'SIGTERM');
-  await expect(acquireDataDirLock(dataDir, never)).rejects.toMatchObject({ code: 'data_dir_in_use' });
+  await expect(DataDirLock.acquire(dataDir, never)).rejects.toMatchObject({ code: 'data_dir_in_use' });
   expect(holder.lines).toEqual(['locked']);
   process.kill(guard!, 'SIGKILL');
   expect(await holder.closed).toEqual([3, null]);
@@ -80,9 +80,9 @@ it('does not keep its process alive', async () => {
 });
 
 it('says what to install where flock is missing, and what is wrong with the directory', async () => {
-  await expect(acquireDataDirLock('/dev/null/kinora', never)).rejects.toMatchObject({ code: 'config_invalid' });
+  await expect(DataDirLock.acquire('/dev/null/kinora', never)).rejects.toMatchObject({ code: 'config_invalid' });
   vi.stubEnv('PATH', dataDir);
-  await expect(acquireDataDirLock(dataDir, never)).rejects.toThrow('install the package "util-linux"');
+  await expect(DataDirLock.acquire(dataDir, never)).rejects.toThrow('install the package "util-linux"');
   vi.unstubAllEnvs();
   expect(execFileSync('flock', ['--version']).toString()).toContain('util-linux');
 });

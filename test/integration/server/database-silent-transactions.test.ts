@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createPool } from '#kinora/db/create-pool.js';
 import type { Database } from '#kinora/db/database.js';
-import { createDatabase } from '#kinora/db/kysely-database.js';
+import { KyselyDatabase } from '#kinora/db/kysely-database.js';
 import { endSilentConnections } from '#kinora/db/silent-connections.js';
 import { isUnavailable } from '#kinora/lib/unavailable.js';
 import { quietLogger } from '../../support/logger.js';
@@ -22,8 +22,8 @@ describe.skipIf(!hasPostgres())('a transaction whose connection is silent', () =
     const pool = createPool({ connectionString: url.href, max: 1 }, quietLogger);
     const options = { url: url.href, logger: quietLogger, onSilent: () => undefined, checkMs: 100, limitMs: 2000 };
     const endWatch = endSilentConnections(pool, options);
-    database = createDatabase({
-      engine: 'postgres',
+    database = new KyselyDatabase({
+      name: 'postgres',
       pool,
       listen: () => Promise.reject(new Error('not used')),
       beforeClose: async () => endWatch(),

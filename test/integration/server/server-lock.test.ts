@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { acquireServerLock, type LockMode, type ServerLock } from '#kinora/db/server-lock.js';
+import { type LockMode, ServerLock } from '#kinora/db/server-lock.js';
 import { quietLogger } from '../../support/logger.js';
 import { runCli } from '../../support/processes/run-cli.js';
 import { boot } from '../../support/servers/boot.js';
@@ -22,7 +22,7 @@ describe.skipIf(!hasPostgres())('servers on one PostgreSQL database', () => {
     for (const lock of locks.splice(0)) await lock.release();
   });
   const acquire = async (url: string, onLost = unexpected, mode: LockMode = 'alone'): Promise<ServerLock> => {
-    const lock = await acquireServerLock({ url, mode }, quietLogger, onLost);
+    const lock = await ServerLock.acquire({ url, mode }, quietLogger, onLost);
     locks.push(lock);
     return lock;
   };

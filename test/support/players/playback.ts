@@ -11,7 +11,7 @@ import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-
 import type { DrmSettings } from '#kinora/domain/drm/settings.js';
 import { type AccessCheck, accessRowsOf, createAccessCheck } from '#kinora/domain/playback/check-access.js';
 import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
-import { createRenditionOpener, type OpenRendition } from '#kinora/domain/renditions/open-rendition.js';
+import { type OpenRendition, RenditionOpener } from '#kinora/domain/renditions/open-rendition.js';
 import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { EarlySources } from '#kinora/early/sources.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
@@ -140,7 +140,8 @@ export const startPlayback = async ({
     riskyUserAgents: ['curl', 'lavf'],
   });
   contentKeys = createContentKeys({ database: api.database, installationSecret, services });
-  openRendition = createRenditionOpener({ database: api.database, blobs, clock: api.clock }).open;
+  const renditions = new RenditionOpener({ database: api.database, blobs, clock: api.clock });
+  openRendition = (...of) => renditions.open(...of);
   finder = createPlayableFinder({
     ...{ database: api.database, clock: api.clock, early: earlySources },
     maxBytes: 2 ** 24,

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { joinReads } from './join-reads.js';
+import { JoinedReads } from './joined-reads.js';
 
 /** Reads that end when the test says so. */
 const heldReads = () => {
   const batches: { readonly keys: readonly number[]; end(error?: Error): void }[] = [];
-  const read = joinReads<number, string>(
+  const reads = new JoinedReads<number, string>(
     (keys) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) => (error ? reject(error) : resolve(new Map(keys.map((key) => [key, `${key}`]))));
@@ -15,7 +15,7 @@ const heldReads = () => {
     await expect.poll(() => batches.length).toBe(count);
     return batches[count - 1]!;
   };
-  return { read, begun, count: () => batches.length };
+  return { read: (key: number) => reads.read(key), begun, count: () => batches.length };
 };
 
 it('reads at once, and what is requested meanwhile together', async () => {
@@ -56,5 +56,6 @@ it('splits what is too long for one batch', async () => {
 });
 
 it('finds nothing for a key without a row', async () => {
-  expect(await joinReads(async () => new Map<number, string>())(7)).toBeUndefined();
+  const reads = new JoinedReads(async () => new Map<number, string>());
+  expect(await reads.read(7)).toBeUndefined();
 });
