@@ -12,7 +12,7 @@ const contracts = {
 const layers = {
   lib: [],
   media: ['lib'],
-  api: ['lib'],
+  api: ['robots/api', 'lib'],
   config: ['lib'],
   telemetry: ['lib'],
   engine: ['media', 'pool/protocol', 'lib'],
@@ -44,6 +44,7 @@ const layers = {
   ],
   queue: ['db', 'telemetry', 'lib'],
   domain: [
+    'robots',
     'api',
     contracts.db,
     contracts.queue,
@@ -68,6 +69,7 @@ const layers = {
   ],
   jobs: [
     'early',
+    'robots',
     'domain',
     contracts.speech,
     'cache',
@@ -81,7 +83,34 @@ const layers = {
     'telemetry',
     'lib',
   ],
-  http: ['api', 'domain', 'cache', 'packager', 'nodes', contracts.db, contracts.net, 'media', 'telemetry', 'lib'],
+  http: [
+    'robots',
+    'api',
+    'domain',
+    'cache',
+    'packager',
+    'nodes',
+    contracts.db,
+    contracts.net,
+    'media',
+    'telemetry',
+    'lib',
+  ],
+  robots: [
+    'api',
+    'domain',
+    'http/plugins',
+    'jobs/(hourly|speech/recognize-audio)',
+    'packager',
+    contracts.db,
+    contracts.queue,
+    contracts.storage,
+    contracts.pool,
+    contracts.net,
+    'media',
+    'telemetry',
+    'lib',
+  ],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
   cli: [
     'server',
@@ -117,7 +146,10 @@ const layerRules = Object.entries(layers).map(([layer, allowed]) => ({
 const packageRules = Object.entries(packages).map(([layer, names]) => ({
   name: `${names.join(', ')} only under ${layer}/`,
   severity: 'error',
-  from: { path: '^src/', pathNot: [`^src/${layer}/`, '^src/server\\.ts$'] },
+  from: {
+    path: '^src/',
+    pathNot: [`^src/${layer}/`, '^src/server\\.ts$', ...(layer === 'db' ? ['^src/robots/tables/'] : [])],
+  },
   to: { path: `^node_modules/(@types/)?(${names.join('|')})/` },
 }));
 

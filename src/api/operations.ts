@@ -1,5 +1,5 @@
+import { workflowNames } from '../robots/api/workflows.js';
 import type { Permission } from './schemas/permissions.js';
-import { workflowNames } from './schemas/workflows.js';
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

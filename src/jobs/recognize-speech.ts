@@ -1,15 +1,15 @@
 import type { Row } from '../db/schema.js';
 import { queues, type RecognitionPayload } from '../domain/queues.js';
-import type { RobotsJobState } from '../domain/robots/job-state.js';
 import type { RecognitionState } from '../domain/tracks/recognition-state.js';
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { KinoraError } from '../lib/errors.js';
 import { languageCodeOf } from '../media/speech/languages.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
+import type { RobotsJobState } from '../robots/jobs/job-state.js';
+import { recognizeCaptions } from '../robots/support/recognize-captions.js';
 import type { Transcriber } from '../speech/transcriber.js';
 import { speechPrefix, trackPrefix, trackTextKey } from '../storage/keys.js';
 import { type AudioDeps, recognizeAudio } from './speech/recognize-audio.js';
-import { recognizeCaptions } from './speech/recognize-captions.js';
 
 export interface RecognitionDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly state: RecognitionState;

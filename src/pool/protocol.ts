@@ -1,9 +1,9 @@
 import type { ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
+import type { TimedQuality } from '../media/image/frame-quality.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { IndexedFragment } from '../media/mp4/segment-index.js';
 import type { RateSample, SamplePosition } from '../media/plan/bitrate-scale.js';
 import type { AudioPlan, EncoderSettings, OriginalStream, VideoFilters } from '../media/plan/plan.js';
-import type { TimedQuality } from '../media/robots/frame-quality.js';
 import type { ShotScores } from '../media/shots/scores.js';
 import type { Rational, SourceFacts } from '../media/source/source-facts.js';
 import type { Piece, Span } from '../media/speech/pack-windows.js';

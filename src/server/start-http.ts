@@ -4,7 +4,6 @@ import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createIsEdge } from '../domain/edge/edge-token.js';
 import { accessRowsOf } from '../domain/playback/check-access.js';
-import { createResultOpener } from '../domain/robots/open-result.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
@@ -19,6 +18,7 @@ import { artifactRoutes } from '../http/stream/artifact-routes.js';
 import { licenseRoutes } from '../http/stream/license-routes.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
+import { createResultOpener } from '../robots/jobs/open-result.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
+import { robotsOperations } from '../../robots/api/descriptions.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
 import { EventResponse } from '../schemas/system-response.js';
 import { assetOperations } from './asset-operations.js';
@@ -8,7 +9,6 @@ import { type Description, pathParameters, tags } from './description.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
 import { responseExample } from './response-examples.js';
-import { robotsOperations } from './robots-operations.js';
 import { systemOperations } from './system-operations.js';
 import { trackOperations } from './track-operations.js';
 import { uploadOperations } from './upload-operations.js';

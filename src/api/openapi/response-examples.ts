@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
+import { robotsExamples, robotsExamplesAfter } from '../../robots/api/examples.js';
 import { permissions } from '../schemas/permissions.js';
-import { robotsExamples, robotsExamplesAfter } from './robots-response-examples.js';
 
 type Json = Record<string, unknown>;
 

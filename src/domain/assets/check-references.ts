@@ -4,9 +4,9 @@ import { addClipTooShort, isShorterThanAClip } from '../../api/validate/inputs.j
 import { type Path, Problems } from '../../api/validate/problems.js';
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
-import { findDirectiveIds } from '../../db/tables/robots/directive.js';
 import { type BucketPlace, bucketObjectOf, isInPlace } from '../../lib/bucket-url.js';
 import { isId } from '../../lib/ids.js';
+import { findDirectiveIds } from '../../robots/tables/directive.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
 /**

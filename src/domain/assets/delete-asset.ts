@@ -8,10 +8,10 @@ import { listPlaybackIds } from '../../db/tables/playback/playback-id.js';
 import { keepDeletedAsset } from '../../db/tables/playback/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { failJobsOfAsset } from '../../robots/jobs/job-state.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
-import { failJobsOfAsset } from '../robots/job-state.js';
 import { cancelTrackWork, purgeTracks } from '../tracks/delete-track.js';
 import { cancelMaster } from './master-access.js';
 

@@ -1,10 +1,10 @@
 import type { Transaction } from '../../db/database.js';
 import { findAssetById } from '../../db/tables/assets/asset.js';
+import { startDirectives } from '../../robots/directives/runs.js';
+import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
 import { orderMp4Files } from '../renditions/mp4-support.js';
 import { orderFiles } from '../renditions/static-renditions.js';
-import { startDirectives } from '../robots/runs.js';
-import { wakeRuns } from '../robots/wake-runs.js';
 import { startGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { orderMaster } from './master-access.js';
 import { orderShots } from './shots.js';

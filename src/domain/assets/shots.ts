@@ -5,12 +5,12 @@ import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { findShots, putShots, updatePendingShots } from '../../db/tables/assets/shots.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import { viewShots } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
 import { recordEvent } from '../events/record-event.js';
 import { queues } from '../queues.js';
-import { wakeRuns } from '../robots/wake-runs.js';
 
 export interface ShotsOrder {
   readonly assetId: string;

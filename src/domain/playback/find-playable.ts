@@ -17,7 +17,7 @@ import {
   withoutOriginal,
 } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
-import type { Chapter } from '../../media/robots/chapters.js';
+import type { Chapter } from '../../media/plan/plan-chapters.js';
 import { alternateAudioKey } from '../../storage/keys.js';
 
 /** What a playback id leads to. */

@@ -3,9 +3,9 @@ import type { Row } from '../../db/schema.js';
 import { removeTrack } from '../../db/tables/assets/track.js';
 import { listBorrowedFiles } from '../../db/tables/assets/track-media.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
+import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
-import { wakeRuns } from '../robots/wake-runs.js';
 import { changeTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 

@@ -21,8 +21,8 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
+import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
-import { wakeRuns } from '../robots/wake-runs.js';
 import { COPIED_POSITION } from './copied-position.js';
 import { recordTrackEvent } from './record-track-event.js';
 

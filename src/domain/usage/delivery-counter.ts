@@ -9,7 +9,6 @@ import {
 } from '../../db/tables/playback/usage.js';
 import type { Clock } from '../../lib/clock.js';
 import type { AssetProperties } from '../../media/plan/asset-properties.js';
-import { PART_SECONDS } from '../../media/robots/engagement.js';
 import type { Logger } from '../../telemetry/logger.js';
 
 /** What a viewer was sent. */
@@ -45,6 +44,8 @@ interface DeliveryCounterOptions {
   readonly maxWaiting?: number;
 }
 
+/** Length of a part of an asset. A delivered segment counts for the part in which it begins. */
+export const PART_SECONDS = 10;
 const WRITE_MS = 5000;
 /** Each write that follows another one waits twice as long, up to this multiple. */
 const MAX_WAIT_FACTOR = 6;

@@ -1,5 +1,5 @@
 import type { Frame } from 'node-av/lib';
-import { type LumaPlane, measureFrame, type TimedQuality } from '../../media/robots/frame-quality.js';
+import { type LumaPlane, measureFrame, type TimedQuality } from '../../media/image/frame-quality.js';
 import type { FrameQualityJob, FrameQualityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { checkTimeBase, filterDisplayed } from '../video/displayed-frame.js';

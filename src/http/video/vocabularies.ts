@@ -8,7 +8,7 @@ import {
   getVocabulary,
   listVocabularies,
   updateVocabulary,
-} from '../../domain/vocabularies/vocabularies.js';
+} from '../../domain/tracks/vocabularies.js';
 import type { Route } from '../plugins/operation-route.js';
 
 const LIMITS = { default: 10, max: 10 };

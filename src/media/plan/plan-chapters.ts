@@ -1,7 +1,11 @@
-import type { Chapter } from '../robots/chapters.js';
 import type { ChapterFacts } from '../source/source-facts.js';
 import { originOf } from './clip.js';
 import type { Plan } from './plan.js';
+
+export interface Chapter {
+  readonly start_time: number;
+  readonly title: string;
+}
 
 /**
  * The chapters of a file on the timeline of a plan, which may be a clip: those that are displayed at some time, in order,

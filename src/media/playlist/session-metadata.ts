@@ -1,4 +1,4 @@
-import type { Chapter } from '../robots/chapters.js';
+import type { Chapter } from '../plan/plan-chapters.js';
 
 /** One element of `metadata.json`: the whole asset or a chapter. */
 export interface MetadataElement {

@@ -1,0 +1,154 @@
+import type { Transaction } from '../../db/database.js';
+import type { RobotsJobError, RobotsJobStatus, Row } from '../../db/schema.js';
+import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
+import { lockShots } from '../../db/tables/assets/shots.js';
+import type { DomainContext } from '../../domain/context.js';
+import { queues } from '../../domain/queues.js';
+import { isKinoraError } from '../../lib/errors.js';
+import {
+  addPrompt,
+  findRobotsJobById,
+  listActiveJobsOfAsset,
+  lockRobotsJob,
+  markJobWaiting,
+  updateRobotsJob,
+} from '../tables/robots-job.js';
+import { recordJobEvent } from './robots-events.js';
+import { wakeRuns } from './wake-runs.js';
+
+type Job = Row<'robots_job'>;
+type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'apiUrl'>;
+
+export interface JobResult {
+  readonly outputs: object;
+  /** Outputs that are signed URLs: file names by field. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** What becomes visible of a result together with the end of its job. */
+export type Publish = (locked: { tx: Transaction; job: Job; asset: Row<'asset'> }) => Promise<JobResult>;
+
+/** What the worker reads and writes of a job. Changes to a job that has ended do nothing. */
+export interface RobotsJobState {
+  /** Sets the status `processing`; undefined when the job has ended or is unknown. */
+  start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined>;
+  /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
+  complete(jobId: string, publish: Publish): Promise<boolean>;
+  /** Records which version of a prompt the job has used. */
+  notePrompt(jobId: string, name: string, version: number): Promise<void>;
+  fail(jobId: string, error: unknown): Promise<void>;
+  /**
+   * Suspends the job until a track or the shots of its asset end. Returns false, without waiting, when `isDone` says
+   * that there is nothing left to wait for.
+   */
+  wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean>;
+  /** The job while it is being processed; undefined when it has ended or is unknown. */
+  findWanted(jobId: string): Promise<Job | undefined>;
+  /** Resumes a job that waits for something of its own. */
+  wake(jobId: string): Promise<void>;
+}
+
+export const createRobotsJobState = (context: DomainContext): RobotsJobState => ({
+  start: (jobId) =>
+    context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      const asset = known && (await findAssetById(tx, known.asset_id));
+      if (!asset) return undefined;
+      const started = await changeJob(context, tx, jobId, ['pending'], { status: 'processing' });
+      const job = started ?? (await findRobotsJobById(tx, jobId));
+      return job?.status === 'processing' ? { job, asset } : undefined;
+    }),
+  notePrompt: (jobId, name, version) => addPrompt(context.database.queryable, jobId, { [name]: version }),
+  complete: async (jobId, publish) => {
+    const assetId = await context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      // Locks the asset first, like all transactions that also change its tracks.
+      const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
+      const job = asset && (await lockRobotsJob(tx, jobId));
+      if (!asset || job?.status !== 'processing') return undefined;
+      const { outputs, files } = await publish({ tx, job, asset });
+      await changeJob(context, tx, jobId, ['processing'], {
+        status: 'completed',
+        outputs: JSON.stringify(outputs),
+        files: files ? JSON.stringify(files) : null,
+      });
+      return asset.id;
+    });
+    if (assetId !== undefined) context.onPlayableChanged(assetId);
+    return assetId !== undefined;
+  },
+  fail: async (jobId, error) => {
+    const change = { status: 'errored', error: JSON.stringify(jobError(error)) } as const;
+    await context.database.transaction((tx) => changeJob(context, tx, jobId, ['pending', 'processing'], change));
+  },
+  wait: (jobId, isDone) =>
+    context.database.transaction(async (tx) => {
+      const job = await findRobotsJobById(tx, jobId);
+      // Tracks change under this lock, shots under their own.
+      const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
+      if (asset) await lockShots(tx, asset.id);
+      if (asset && (await isDone(tx))) return false;
+      await markJobWaiting(tx, jobId);
+      return true;
+    }),
+  findWanted: async (jobId) => {
+    const job = await findRobotsJobById(context.database.queryable, jobId);
+    return job?.status === 'processing' ? job : undefined;
+  },
+  wake: (jobId) =>
+    context.database.transaction(async (tx) => {
+      const job = await findRobotsJobById(tx, jobId);
+      // Jobs begin to wait under this lock.
+      const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
+      if (asset) await wakeRuns(context, tx, asset.id);
+    }),
+});
+
+/**
+ * Changes the status of a job, records the event and lets its run continue; undefined when the job is in none of the
+ * states `from`.
+ */
+export const changeJob = async (
+  context: Context,
+  tx: Transaction,
+  jobId: string,
+  from: readonly RobotsJobStatus[],
+  change: Omit<Parameters<typeof updateRobotsJob>[3], 'updated_at'>,
+): Promise<Job | undefined> => {
+  const job = await updateRobotsJob(tx, jobId, from, { ...change, updated_at: context.clock.now() });
+  if (!job) return undefined;
+  await recordJobEvent(context, tx, job);
+  if (job.run_id !== null && job.status !== 'processing') await wakeRuns(context, tx, job.asset_id);
+  return job;
+};
+
+/** Stops the work on a job that is ended elsewhere. */
+export const cancelJobWork = async (
+  { queue }: Pick<DomainContext, 'queue'>,
+  tx: Transaction,
+  jobId: string,
+): Promise<void> => {
+  for (const name of [queues.runWorkflow, queues.recognizeSpeech]) await queue.cancel(name, jobId, tx);
+};
+
+/** Ends the jobs of an asset that is being deleted. Call it while the asset still exists. */
+export const failJobsOfAsset = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
+  const error: RobotsJobError = { type: 'not_found', message: 'The asset was deleted.', retryable: false };
+  for (const { id } of await listActiveJobsOfAsset(tx, assetId)) {
+    await cancelJobWork(context, tx, id);
+    await changeJob(context, tx, id, ['pending', 'processing'], { status: 'errored', error: JSON.stringify(error) });
+  }
+  await wakeRuns(context, tx, assetId);
+};
+
+const RETRYABLE: readonly string[] = ['provider_failed', 'unavailable', 'media_crashed', 'internal_error'];
+/** Their messages were written for the caller. */
+const SHOWN: readonly string[] = ['provider_unavailable', 'provider_failed', 'invalid_input', 'invalid_parameters'];
+
+const jobError = (error: unknown): RobotsJobError => {
+  if (isKinoraError(error, 'speech_failed'))
+    return { type: 'provider_error', message: error.message, retryable: error.failure !== 'fail' };
+  if (!isKinoraError(error) || !SHOWN.includes(error.code))
+    return { type: 'internal_error', message: 'The job could not be processed.', retryable: true };
+  return { type: error.type, message: error.message, retryable: RETRYABLE.includes(error.code) };
+};

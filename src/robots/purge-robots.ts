@@ -1,0 +1,47 @@
+import type { Database } from '../db/database.js';
+import { areTrackFilesNeeded } from '../db/tables/assets/track-media.js';
+import { createHourlyWork, type HourlyWork } from '../jobs/hourly.js';
+import type { Clock } from '../lib/clock.js';
+import type { BlobStore } from '../storage/blob-store.js';
+import { robotsJobPrefix, trackPrefix } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
+import { removeUnusedDirectives } from './tables/directive.js';
+import { deleteOldRuns } from './tables/directive-run.js';
+import { deleteOldRobotsJobs } from './tables/robots-job.js';
+
+const KEEP_MS = 30 * 24 * 3600_000;
+const BATCH = 100;
+
+export interface RobotsPurge extends HourlyWork {
+  /** Removes expired runs and jobs. */
+  run(): Promise<void>;
+}
+
+/** Removes runs and jobs, with their files, 30 days after they have ended. */
+export const createRobotsPurge = (options: {
+  readonly database: Database;
+  readonly blobs: Pick<BlobStore, 'deletePrefix'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): RobotsPurge => {
+  const { database, blobs, clock, logger } = options;
+
+  const run = async (isStopping = () => false): Promise<void> => {
+    const before = new Date(clock.now().getTime() - KEEP_MS);
+    await database.transaction(async (tx) => {
+      await deleteOldRuns(tx, before);
+      await removeUnusedDirectives(tx);
+    });
+    while (!isStopping()) {
+      const removed = await deleteOldRobotsJobs(database.queryable, before, BATCH);
+      for (const { id, asset_id: assetId, new_track_id: trackId } of removed) {
+        await blobs.deletePrefix(robotsJobPrefix(assetId, id));
+        if (!(await areTrackFilesNeeded(database.queryable, trackId)))
+          await blobs.deletePrefix(trackPrefix(assetId, trackId));
+      }
+      if (removed.length < BATCH) break;
+    }
+  };
+
+  return { run, ...createHourlyWork(run, logger, 'removal of old robots jobs failed, retrying in an hour') };
+};
