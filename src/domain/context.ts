@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.js';
+import type { Database, Queryable, Transaction } from '../db/database.js';
+import type { Row } from '../db/schema.js';
 import type { BucketPlace } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
@@ -25,6 +26,21 @@ export interface ArtifactUrls {
   check(artifact: Artifact, expires: unknown, signature: unknown, now: Date): void;
 }
 
+/**
+ * What robots do when an asset changes, in the transaction of the change. An interface, because the domain does not
+ * import robots.
+ */
+export interface AssetHook {
+  /** Returns those of the IDs that are directives of the environment. */
+  findDirectives(db: Queryable, environmentId: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The asset is ready, and the work that it was created with has been queued. */
+  onReady(context: Pick<DomainContext, 'clock' | 'queue'>, tx: Transaction, asset: Row<'asset'>): Promise<void>;
+  /** The asset has failed, or its tracks or shots have changed. */
+  onChanged(context: Pick<DomainContext, 'queue'>, tx: Transaction, assetId: string): Promise<void>;
+  /** The asset is about to be removed. */
+  beforeRemoval(context: DomainContext, tx: Transaction, assetId: string): Promise<void>;
+}
+
 /** What the operations of the domain work with. */
 export interface DomainContext {
   readonly database: Database;
@@ -35,6 +51,8 @@ export interface DomainContext {
   readonly sourceBuckets: readonly BucketPlace[];
   /** Speech recognition is configured. */
   readonly recognizesSpeech: boolean;
+  /** Undefined on a server without robots. */
+  readonly assetHook: AssetHook | undefined;
   /** The URL of this API without a trailing slash; known once the server listens. */
   apiUrl(): string;
   /** Called after the commit, so that caches drop what may no longer be served. */

@@ -21,6 +21,7 @@ import { createSegmentProducer } from '../packager/produce-segment.js';
 import { SourceRanges } from '../packager/source-ranges.js';
 import { createTextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
+import { robotsHook } from '../robots/asset-hook.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 import { connectNodes } from './start-nodes.js';
@@ -74,6 +75,7 @@ export const connectParts = async (
     artifactUrls: createArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
+    assetHook: robotsHook,
     apiUrl,
     onAssetDeleted: (assetId, playbackIds) => {
       playables.forget(assetId);

@@ -9,6 +9,7 @@ import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
+import { robotsHook } from '#kinora/robots/asset-hook.js';
 import { type Api, startApi } from '../support/servers/api.js';
 import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
@@ -164,6 +165,7 @@ describeOnBothEngines('the number of statements', (database) => {
       queue: createQueue(database()),
       artifactUrls: createArtifactUrls('secret', () => api.origin),
       recognizesSpeech: false,
+      assetHook: robotsHook,
       onPlayableChanged: () => undefined,
     });
     const changes = {

@@ -6,23 +6,28 @@ import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
 import { type BucketPlace, bucketObjectOf, isInPlace } from '../../lib/bucket-url.js';
 import { isId } from '../../lib/ids.js';
-import { findDirectiveIds } from '../../robots/tables/directive.js';
+import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 
 /**
  * Resources that a valid request refers to must exist and be in a suitable state.
  * @throws KinoraError `invalid_parameters`
  */
-export const checkReferences = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
+export const checkReferences = async (
+  { assetHook }: Pick<DomainContext, 'assetHook'>,
+  db: Queryable,
+  environmentId: string,
+  request: AssetRequest,
+): Promise<void> => {
   const problems = new Problems(request.base);
   await checkClipSource(db, environmentId, request, problems);
   for (const [index, entry] of request.advancedPlaybackPolicies.entries()) {
     await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
   }
   const ids = request.directives.map(({ id }) => id);
-  const known = await findDirectiveIds(db, environmentId, ids);
+  const known = await assetHook?.findDirectives(db, environmentId, ids);
   ids.forEach((id, index) => {
-    if (!known.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
+    if (!known?.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
   });
   problems.throwIfAny(request.body);
 };

@@ -30,7 +30,7 @@ export const createAsset = async (
 ): Promise<AssetView> => {
   checkBucket(context.sourceBuckets, request);
   return context.database.transaction(async (tx) => {
-    await checkNewAsset(tx, environmentId, request);
+    await checkNewAsset(context, tx, environmentId, request);
     return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId });
   });
 };
@@ -39,8 +39,13 @@ export const createAsset = async (
  * Checks a valid request against existing resources.
  * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
  */
-export const checkNewAsset = async (db: Queryable, environmentId: string, request: AssetRequest): Promise<void> => {
-  await checkReferences(db, environmentId, request);
+export const checkNewAsset = async (
+  context: Pick<DomainContext, 'assetHook'>,
+  db: Queryable,
+  environmentId: string,
+  request: AssetRequest,
+): Promise<void> => {
+  await checkReferences(context, db, environmentId, request);
 };
 
 export interface NewAsset {

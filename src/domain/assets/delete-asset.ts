@@ -8,7 +8,6 @@ import { listPlaybackIds } from '../../db/tables/playback/playback-id.js';
 import { keepDeletedAsset } from '../../db/tables/playback/usage.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { failJobsOfAsset } from '../../robots/jobs/job-state.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
@@ -34,7 +33,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
     const shots = await findShots(tx, assetId);
     if (shots) await context.queue.cancel(queues.findShots, shots.order_id, tx);
-    await failJobsOfAsset(context, tx, assetId);
+    await context.assetHook?.beforeRemoval(context, tx, assetId);
     await removeAsset(tx, assetId);
     for (const queue of [queues.ingest, queues.transcode, queues.readEmbeddedText])
       await context.queue.cancel(queue, assetId, tx);

@@ -20,7 +20,6 @@ import type { AssetProperties } from '../../media/plan/asset-properties.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { SourceWarning } from '../../media/plan/source-warnings.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
-import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { failRenditions } from '../renditions/rendition-state.js';
@@ -54,7 +53,7 @@ export interface IngestFailure {
 
 type Context = Pick<
   DomainContext,
-  'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'onPlayableChanged'
+  'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook' | 'onPlayableChanged'
 >;
 
 /**
@@ -165,7 +164,7 @@ export class IngestState {
       await insertAssetFailure(tx, failure);
       await recordAssetEvent(context, tx, 'video.asset.errored', assetId);
       await failRenditions(context, tx, asset);
-      await wakeRuns(context, tx, assetId);
+      await context.assetHook?.onChanged(context, tx, assetId);
     });
     context.onPlayableChanged(assetId);
   }

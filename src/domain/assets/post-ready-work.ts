@@ -1,7 +1,5 @@
 import type { Transaction } from '../../db/database.js';
 import { findAssetById } from '../../db/tables/assets/asset.js';
-import { startDirectives } from '../../robots/directives/runs.js';
-import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
 import { orderMp4Files } from '../renditions/mp4-support.js';
 import { orderFiles } from '../renditions/static-renditions.js';
@@ -14,7 +12,7 @@ import { orderShots } from './shots.js';
  * makes the asset ready, after that event. If any of it fails, the asset stays ready.
  */
 export const startPostReadyWork = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech'>,
+  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook'>,
   tx: Transaction,
   assetId: string,
 ): Promise<void> => {
@@ -25,6 +23,5 @@ export const startPostReadyWork = async (
   if (asset.master_access === 'temporary') await orderMaster(context, tx, assetId);
   if (asset.generate_shots) await orderShots(context, tx, asset);
   await startGeneratedSubtitles(context, tx, asset);
-  await startDirectives(context, tx, asset);
-  await wakeRuns(context, tx, assetId);
+  await context.assetHook?.onReady(context, tx, asset);
 };

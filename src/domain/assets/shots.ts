@@ -5,7 +5,6 @@ import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { findShots, putShots, updatePendingShots } from '../../db/tables/assets/shots.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
-import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import { viewShots } from '../asset-view/artifacts.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
@@ -53,7 +52,7 @@ export const deleteShots = (context: DomainContext, environmentId: string, asset
     await putShots(tx, { ...deleted, start_times: null, error: null });
     await context.queue.cancel(queues.findShots, known.order_id, tx);
     await recordShotsEvent(context, tx, 'video.asset.shots.deleted', asset, deleted);
-    await wakeRuns(context, tx, asset.id);
+    await context.assetHook?.onChanged(context, tx, asset.id);
   });
 
 const withAsset = <T>(
@@ -114,7 +113,7 @@ const settle = (
     const found = await updatePendingShots(tx, order, { start_times: null, error: null, ...change });
     if (!found) return false;
     await recordShotsEvent(context, tx, `video.asset.shots.${event}`, found.asset, found.shots);
-    await wakeRuns(context, tx, found.asset.id);
+    await context.assetHook?.onChanged(context, tx, found.asset.id);
     return true;
   });
 

@@ -3,7 +3,6 @@ import type { Row } from '../../db/schema.js';
 import { removeTrack } from '../../db/tables/assets/track.js';
 import { listBorrowedFiles } from '../../db/tables/assets/track-media.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
-import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
 import { changeTracks } from './change-tracks.js';
@@ -29,7 +28,7 @@ export const deleteTrack = (
 
 /** Runs in a transaction that has locked the asset. */
 export const dropTrack = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'queue' | 'assetHook'>,
   tx: Transaction,
   environmentId: string,
   track: Row<'track'>,
@@ -40,7 +39,7 @@ export const dropTrack = async (
   await removeTrack(tx, trackId);
   await cancelTrackWork(context, tx, trackId);
   await purgeTracks(context, tx, [{ assetId, trackId }, ...borrowed]);
-  await wakeRuns(context, tx, assetId);
+  await context.assetHook?.onChanged(context, tx, assetId);
 };
 
 /** Stops the work on a track that is being removed. */

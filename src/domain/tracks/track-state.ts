@@ -21,7 +21,6 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
-import { wakeRuns } from '../../robots/jobs/wake-runs.js';
 import type { DomainContext } from '../context.js';
 import { COPIED_POSITION } from './copied-position.js';
 import { recordTrackEvent } from './record-track-event.js';
@@ -168,7 +167,7 @@ export class TrackState {
       const shown = audio ? await publishAudio(tx, changed, audio) : changed;
       if (asset.status === 'ready') {
         await recordTrackEvent(context, tx, asset.environment_id, status, shown);
-        await wakeRuns(context, tx, asset.id);
+        await context.assetHook?.onChanged(context, tx, asset.id);
       }
       return changed;
     });

@@ -23,7 +23,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
     const upload = await lockUpload(tx, uploadId);
     if (!upload) throw new KinoraError('not_found');
     if (upload.status !== 'waiting') return upload;
-    const request = await readUploadSettings(tx, upload);
+    const request = await readUploadSettings(context, tx, upload);
     if (request instanceof KinoraError) {
       const error = { type: request.type, message: request.messages.join('; ') };
       return endUpload(context, tx, upload, { status: 'errored', error, event: 'video.upload.errored' });
@@ -45,11 +45,15 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
   });
 
 /** Validates the stored settings again as a request; returns its problems. */
-export const readUploadSettings = async (db: Queryable, upload: Row<'upload'>): Promise<AssetRequest | KinoraError> => {
+export const readUploadSettings = async (
+  context: Pick<DomainContext, 'assetHook'>,
+  db: Queryable,
+  upload: Row<'upload'>,
+): Promise<AssetRequest | KinoraError> => {
   const quality = (await findEnvironment(db, upload.environment_id))!.default_video_quality;
   try {
     const { asset: request } = validateCreateUpload({ new_asset_settings: upload.new_asset_settings }, quality);
-    await checkNewAsset(db, upload.environment_id, request);
+    await checkNewAsset(context, db, upload.environment_id, request);
     return request;
   } catch (error) {
     if (isKinoraError(error, 'invalid_parameters')) return error;

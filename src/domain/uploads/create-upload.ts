@@ -18,7 +18,7 @@ export const createUpload = async (
   request: UploadRequest,
   requestId?: string,
 ): Promise<Row<'upload'>> => {
-  await checkNewAsset(context.database.queryable, environmentId, request.asset);
+  await checkNewAsset(context, context.database.queryable, environmentId, request.asset);
   const createdAt = context.clock.now();
   const expiresAt = new Date(createdAt.getTime() + request.timeoutSeconds * 1000);
   return context.database.transaction(async (tx) => {

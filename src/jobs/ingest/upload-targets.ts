@@ -101,7 +101,7 @@ const openTarget = async (
 
   const begin = async (sizeBytes: number, grows: boolean): Promise<void> => {
     lookAtBytes = Number.POSITIVE_INFINITY;
-    const request = await readUploadSettings(context.database.queryable, upload);
+    const request = await readUploadSettings(context, context.database.queryable, upload);
     if (request instanceof KinoraError) return;
     const refusal = kept.size < MAX_KEPT ? whySettingsStoreFirst(request, upload) : 'too many uploads play early';
     if (refusal !== undefined) return storeFirst(refusal);

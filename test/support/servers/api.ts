@@ -26,6 +26,7 @@ import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
+import { robotsHook } from '#kinora/robots/asset-hook.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
@@ -77,6 +78,7 @@ export const startApi = async ({
     clock,
     sourceBuckets: [],
     recognizesSpeech: false,
+    assetHook: robotsHook,
     artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
     apiUrl: () => origin,
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
