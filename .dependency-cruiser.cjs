@@ -12,7 +12,7 @@ const contracts = {
 const layers = {
   lib: [],
   media: ['lib'],
-  api: ['robots/api', 'lib'],
+  api: ['robots/api', 'domain', 'media', 'lib'],
   config: ['lib'],
   telemetry: ['lib'],
   engine: ['media', 'pool/protocol', 'lib'],
@@ -44,8 +44,6 @@ const layers = {
   ],
   queue: ['db', 'telemetry', 'lib'],
   domain: [
-    'robots',
-    'api',
     contracts.db,
     contracts.queue,
     contracts.storage,

@@ -1,5 +1,5 @@
+import type { Permission } from '../domain/access/permissions.js';
 import { workflowNames } from '../robots/api/workflows.js';
-import type { Permission } from './schemas/permissions.js';
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

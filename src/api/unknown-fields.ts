@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { formatPath, isObject, type Path } from './validate/problems.js';
+import { formatPath, isObject, type Path } from '../lib/problems.js';
 
 /** A field of a request body that its schema does not have. */
 interface UnknownField {
@@ -9,10 +9,10 @@ interface UnknownField {
   readonly meant?: string;
 }
 
-interface Words {
-  readonly anyOf?: readonly Words[];
-  readonly items?: Words;
-  readonly properties?: Readonly<Record<string, Words>>;
+interface SchemaKeywords {
+  readonly anyOf?: readonly SchemaKeywords[];
+  readonly items?: SchemaKeywords;
+  readonly properties?: Readonly<Record<string, SchemaKeywords>>;
   readonly 'x-free'?: true;
   readonly deprecated?: boolean;
 }
@@ -24,11 +24,11 @@ const MAX_NAME_CHARACTERS = 64;
 /** Finds the fields that no form of the schema has, at any depth; at most 20 of them. */
 export const findUnknownFields = (schema: TSchema, body: unknown): UnknownField[] => {
   const found: UnknownField[] = [];
-  collect([schema as Words], body, [], found);
+  collect([schema as SchemaKeywords], body, [], found);
   return found;
 };
 
-const collect = (given: readonly Words[], value: unknown, path: Path, found: UnknownField[]): void => {
+const collect = (given: readonly SchemaKeywords[], value: unknown, path: Path, found: UnknownField[]): void => {
   const forms = given.flatMap((form) => form.anyOf ?? [form]);
   if (Array.isArray(value)) {
     const items = forms.flatMap(({ items: item }) => item ?? []);
@@ -50,7 +50,7 @@ const collect = (given: readonly Words[], value: unknown, path: Path, found: Unk
 const unknown = (path: Path, name: string, known: readonly string[]): UnknownField => {
   const short = name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
   const meant = nearest(name, known);
-  return { name: formatPath([...path, short]), ...(meant !== undefined && { meant: formatPath([...path, meant]) }) };
+  return { name: formatPath([...path, short]), meant: meant && formatPath([...path, meant]) };
 };
 
 /** The known name with the fewest differences, if a third of its letters or less differ. */

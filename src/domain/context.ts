@@ -3,6 +3,7 @@ import type { Row } from '../db/schema.js';
 import type { BucketPlace } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
+import type { WireFormat } from './wire-format.js';
 
 /** A file that belongs to an asset but is not reached through a playback ID. */
 export interface Artifact {
@@ -46,6 +47,7 @@ export interface DomainContext {
   readonly database: Database;
   readonly queue: Queue;
   readonly clock: Clock;
+  readonly wire: WireFormat;
   readonly artifactUrls: ArtifactUrls;
   /** What inputs may name in place. */
   readonly sourceBuckets: readonly BucketPlace[];

@@ -125,12 +125,8 @@ export const playUpload = (
     });
   };
 
-  const { videoQuality, maxResolutionTier, test } = request;
-  const asset = {
-    video_quality: videoQuality,
-    max_resolution_tier: maxResolutionTier,
-    is_test: test || upload.is_test,
-  };
+  const { settings } = request;
+  const asset = { ...settings, is_test: settings.is_test || upload.is_test };
   const planContext = { ...deps, assetId, logger, signal, row: { asset } };
   let facts: SourceFacts | undefined;
 

@@ -1,3 +1,4 @@
+import { wireFormat } from '../api/wire-format.js';
 import type { Database } from '../db/database.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
 import { warnFramesLost } from '../domain/assets/warn-frames-lost.js';
@@ -46,7 +47,7 @@ export const connectParts = async (
   const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
   const producer = createSegmentProducer({
     ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
-    onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, logger }, assetId, loss),
+    onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
     ...(nodes && { peers: nodes.peers }),
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
@@ -72,6 +73,7 @@ export const connectParts = async (
     database,
     queue: createQueue(database),
     clock,
+    wire: wireFormat,
     artifactUrls: createArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,

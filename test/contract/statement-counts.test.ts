@@ -1,6 +1,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
 import { IngestState } from '#kinora/domain/assets/ingest-state.js';
@@ -140,7 +141,11 @@ describeOnBothEngines('the number of statements', (database) => {
   });
 
   it('is one to read what an event shows and one to write it', async () => {
-    const context = { clock: systemClock, artifactUrls: createArtifactUrls('secret', () => api.origin) };
+    const context = {
+      clock: systemClock,
+      wire: wireFormat,
+      artifactUrls: createArtifactUrls('secret', () => api.origin),
+    };
     const statements = await statementsOf(() =>
       database().transaction((tx) => recordAssetEvent(context, tx, 'video.asset.updated', ids[1]!)),
     );
@@ -163,6 +168,7 @@ describeOnBothEngines('the number of statements', (database) => {
       database: database(),
       clock: systemClock,
       queue: createQueue(database()),
+      wire: wireFormat,
       artifactUrls: createArtifactUrls('secret', () => api.origin),
       recognizesSpeech: false,
       assetHook: robotsHook,

@@ -1,12 +1,9 @@
 import { Type } from 'typebox';
+import { AssetResponse } from '../responses/asset.js';
+import { InputInfoResponse } from '../responses/input-info.js';
+import { PlaybackIdOwnerResponse, PlaybackIdResponse } from '../responses/playback-id.js';
+import { ShotsResponse } from '../responses/shots.js';
 import { CreateAssetBody, MasterAccessBody, UpdateAssetBody } from '../schemas/asset.js';
-import {
-  AssetResponse,
-  InputInfoResponse,
-  PlaybackIdOwnerResponse,
-  PlaybackIdResponse,
-  ShotsResponse,
-} from '../schemas/asset-response.js';
 import { NewPlaybackId } from '../schemas/playback-id.js';
 import { list, listWithCursor, one } from '../schemas/response.js';
 import { type Description, pagingWithCursor } from './description.js';

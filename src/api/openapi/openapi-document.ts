@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
 import { robotsOperations } from '../../robots/api/descriptions.js';
 import { type Operation, type OperationId, operations } from '../operations.js';
-import { EventResponse } from '../schemas/system-response.js';
+import { EventResponse } from '../responses/event.js';
 import { assetOperations } from './asset-operations.js';
 import { type CodeSample, codeSamples } from './code-samples.js';
 import { type Description, pathParameters, tags } from './description.js';

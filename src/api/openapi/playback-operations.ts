@@ -3,7 +3,7 @@ import {
   NewSigningKeyResponse,
   PlaybackRestrictionResponse,
   SigningKeyResponse,
-} from '../schemas/playback-response.js';
+} from '../responses/playback-access.js';
 import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '../schemas/playback-restriction.js';
 import { list, listWithTotal, one } from '../schemas/response.js';
 import { type Description, paging } from './description.js';

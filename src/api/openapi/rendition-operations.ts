@@ -1,4 +1,5 @@
-import { AssetResponse, StaticRenditionResponse } from '../schemas/asset-response.js';
+import { AssetResponse } from '../responses/asset.js';
+import { StaticRenditionResponse } from '../responses/static-rendition.js';
 import { one } from '../schemas/response.js';
 import { Mp4SupportBody, NewStaticRendition } from '../schemas/static-rendition.js';
 import type { Description } from './description.js';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
+import { permissions } from '../../domain/access/permissions.js';
 import { robotsExamples, robotsExamplesAfter } from '../../robots/api/examples.js';
-import { permissions } from '../schemas/permissions.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,15 +1,10 @@
 import { Type } from 'typebox';
+import { CallerResponse } from '../responses/caller.js';
+import { DeliveryResponse, EventResponse } from '../responses/event.js';
+import { DeliveryUsageResponse, UsageExportResponse } from '../responses/usage.js';
+import { VocabularyResponse } from '../responses/vocabulary.js';
+import { NewWebhookResponse, WebhookResponse } from '../responses/webhook.js';
 import { list, listWithCursor, listWithTimeframe, one } from '../schemas/response.js';
-import {
-  CallerAnswer,
-  DeliveryResponse,
-  DeliveryUsageResponse,
-  EventResponse,
-  NewWebhookResponse,
-  UsageExportResponse,
-  VocabularyResponse,
-  WebhookResponse,
-} from '../schemas/system-response.js';
 import { VocabularyBody } from '../schemas/vocabulary.js';
 import { CreateWebhookBody, UpdateWebhookBody } from '../schemas/webhook.js';
 import { type Description, paging, pagingWithCursor, timeframe } from './description.js';
@@ -23,7 +18,7 @@ export const systemOperations = {
     tag: 'Account',
     summary: 'Retrieve the caller of the request',
     details: 'Works with every valid token.',
-    response: one(CallerAnswer),
+    response: one(CallerResponse),
   },
   createWebhook: {
     ...webhooks,

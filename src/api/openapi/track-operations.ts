@@ -1,4 +1,4 @@
-import { TrackResponse } from '../schemas/asset-response.js';
+import { TrackResponse } from '../responses/track.js';
 import { list, one } from '../schemas/response.js';
 import { CreateTrackBody, GenerateSubtitlesBody, UpdateTrackBody } from '../schemas/track.js';
 import type { Description } from './description.js';

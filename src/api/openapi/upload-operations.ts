@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
+import { UploadResponse } from '../responses/upload.js';
 import { CreateAssetBody } from '../schemas/asset.js';
 import { Input } from '../schemas/input.js';
 import { list, one } from '../schemas/response.js';
 import { CreateUploadBody, NEW_ASSET_SETTINGS } from '../schemas/upload.js';
-import { UploadResponse } from '../schemas/upload-response.js';
 import { type Description, paging } from './description.js';
 
 /** The first input is the uploaded file. It has no URL and can be omitted. */

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { mp4Supports, resolutions } from '../../domain/requests/asset-request.js';
 import { MAX_ENTRIES, passthrough } from './common.js';
 import { Input } from './input.js';
 import { NewPlaybackId } from './playback-id.js';
@@ -23,21 +24,6 @@ const playbackPolicies = (deprecated: boolean) =>
       deprecated,
     ),
   );
-
-export const resolutions = [
-  'highest',
-  'audio-only',
-  '2160p',
-  '1440p',
-  '1080p',
-  '720p',
-  '540p',
-  '480p',
-  '360p',
-  '270p',
-] as const;
-
-export const mp4Supports = ['none', 'capped-1080p', 'audio-only', 'audio-only,capped-1080p', 'standard'] as const;
 
 export const renditionResolution = (words: object = {}) =>
   Type.Enum(resolutions, {
@@ -146,7 +132,6 @@ export const CreateAssetBody = Type.Object({
   ),
 });
 export type CreateAssetBody = Static<typeof CreateAssetBody>;
-export type VideoQuality = NonNullable<CreateAssetBody['video_quality']>;
 
 /** Body of PUT /video/v1/assets/{id}/master-access. */
 export const MasterAccessBody = Type.Object({
@@ -155,7 +140,6 @@ export const MasterAccessBody = Type.Object({
       '`temporary` makes the file, or keeps it with its remaining time if it exists. `none` deletes it immediately',
   }),
 });
-export type MasterAccessBody = Static<typeof MasterAccessBody>;
 
 /** Body of PATCH /video/v1/assets/{id}; an empty string removes the value. */
 export const UpdateAssetBody = Type.Object({
@@ -172,4 +156,3 @@ export const UpdateAssetBody = Type.Object({
     }),
   ),
 });
-export type UpdateAssetBody = Static<typeof UpdateAssetBody>;

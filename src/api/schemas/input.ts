@@ -1,10 +1,6 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import { GENERATED_SUBTITLE_LANGUAGES } from '../../domain/requests/asset-request.js';
 import { MAX_ENTRIES, passthrough } from './common.js';
-
-/** Languages that speech recognition supports; `auto` detects the language. */
-export const GENERATED_SUBTITLE_LANGUAGES = (
-  'en es it pt de fr pl ru nl ca tr sv uk no fi sk el cs hr da ro bg auto' as const
-).split(' ');
 
 export const languageCode = (description: string) =>
   Type.String({ format: 'bcp-47', description: `${description}, as a BCP 47 code such as \`en\` or \`pt-BR\`` });
@@ -119,5 +115,3 @@ export const Input = Type.Object({
     }),
   ),
 });
-export type Input = Static<typeof Input>;
-export type GeneratedSubtitles = Static<typeof GeneratedSubtitles>;

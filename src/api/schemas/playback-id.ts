@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 
 /** Body of POST …/playback-ids, and one entry of `advanced_playback_policies`. */
 export const NewPlaybackId = Type.Object({
@@ -13,4 +13,3 @@ export const NewPlaybackId = Type.Object({
     }),
   ),
 });
-export type NewPlaybackId = Static<typeof NewPlaybackId>;

@@ -45,3 +45,18 @@ export const listWithTimeframe = (resource: TSchema) =>
       description: 'Start and end of the period that the figures cover, in Unix seconds',
     }),
   });
+
+export const seconds = (description: string) => Type.Number({ description: `${description}, in seconds` });
+export const pixels = (description: string) => Type.Integer({ description: `${description}, in pixels` });
+
+export const resolutionTier = (description: string) =>
+  Type.Enum(['audio-only', '720p', '1080p', '1440p', '2160p'], { description });
+
+export const failure = (description: string) =>
+  Type.Object(
+    {
+      type: Type.String({ description: '`invalid_input` if the file is the cause, `internal_error` if the server is' }),
+      messages: Type.Array(Type.String(), { description: 'What went wrong, one sentence per problem' }),
+    },
+    { description },
+  );

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
-import { mp4Supports, renditionResolution } from './asset.js';
+import { Type } from 'typebox';
+import { mp4Supports } from '../../domain/requests/asset-request.js';
+import { renditionResolution } from './asset.js';
 import { passthrough } from './common.js';
 
 /** Body of POST …/static-renditions. */
@@ -7,7 +8,6 @@ export const NewStaticRendition = Type.Object({
   resolution: renditionResolution(),
   passthrough: Type.Optional(passthrough(' with the rendition')),
 });
-export type NewStaticRendition = Static<typeof NewStaticRendition>;
 
 /** Body of PUT …/mp4-support. */
 export const Mp4SupportBody = Type.Object({
@@ -16,4 +16,3 @@ export const Mp4SupportBody = Type.Object({
       'The set of files that the asset should have. `none` deletes all files of `mp4_support`. Cannot be enabled while the asset has static renditions',
   }),
 });
-export type Mp4Support = Static<typeof Mp4SupportBody>['mp4_support'];

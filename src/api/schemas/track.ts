@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { MAX_ENTRIES, passthrough } from './common.js';
 import { GeneratedSubtitles, languageCode } from './input.js';
 
@@ -23,7 +23,6 @@ export const CreateTrackBody = Type.Object({
   closed_captions: Type.Optional(Type.Boolean({ default: false, ...closedCaptions })),
   passthrough: Type.Optional(passthrough(' with the track. Text tracks only')),
 });
-export type CreateTrackBody = Static<typeof CreateTrackBody>;
 
 /** Body of PATCH …/tracks/{id}; an empty `passthrough` removes the value. */
 export const UpdateTrackBody = Type.Object({
@@ -32,7 +31,6 @@ export const UpdateTrackBody = Type.Object({
   closed_captions: Type.Optional(Type.Boolean(closedCaptions)),
   passthrough: Type.Optional(passthrough(' with the track. An empty string removes it. Text tracks only')),
 });
-export type UpdateTrackBody = Static<typeof UpdateTrackBody>;
 
 /** Body of POST …/tracks/{id}/generate-subtitles. */
 export const GenerateSubtitlesBody = Type.Object({

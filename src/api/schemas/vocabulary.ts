@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { passthrough } from './common.js';
 
 /** Body of POST and PUT …/transcription-vocabularies. */
@@ -13,4 +13,3 @@ export const VocabularyBody = Type.Object({
   }),
   passthrough: Type.Optional(passthrough(' with the vocabulary')),
 });
-export type VocabularyBody = Static<typeof VocabularyBody>;

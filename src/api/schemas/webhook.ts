@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 
 const address = () =>
   Type.String({
@@ -9,7 +9,6 @@ const address = () =>
 
 /** Body of POST /system/v1/webhooks. */
 export const CreateWebhookBody = Type.Object({ address: address() });
-export type CreateWebhookBody = Static<typeof CreateWebhookBody>;
 
 /** Body of PATCH /system/v1/webhooks/:webhookId; at least one field. */
 export const UpdateWebhookBody = Type.Object({
@@ -18,4 +17,3 @@ export const UpdateWebhookBody = Type.Object({
     Type.Boolean({ description: '`false` stops new and pending deliveries to this webhook. `true` resumes new ones' }),
   ),
 });
-export type UpdateWebhookBody = Static<typeof UpdateWebhookBody>;

@@ -1,40 +1,14 @@
-import { CreateAssetBody, type VideoQuality } from '../schemas/asset.js';
-import type { Input } from '../schemas/input.js';
-import type { NewPlaybackId } from '../schemas/playback-id.js';
+import {
+  type AssetInput,
+  type AssetRequest,
+  ownerColumns,
+  type VideoQuality,
+} from '../../domain/requests/asset-request.js';
+import { isObject, Problems } from '../../lib/problems.js';
+import { CreateAssetBody } from '../schemas/asset.js';
 import { validateInputs, withoutIgnoredSettings } from './inputs.js';
 import { DRM_NEEDS_QUALITY, isDrm, validateDrm } from './playback-id.js';
-import { isObject, type Path, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
-
-/** An input of a valid request. The main input of a direct upload has no URL. */
-export type AssetInput = Omit<Input, 'url'> & Partial<Pick<Input, 'url'>>;
-
-/** A valid request for an asset, without deprecated names and with defaults filled in. */
-export interface AssetRequest {
-  /** The body as the caller wrote it; messages follow its field order and names. */
-  readonly body: unknown;
-  /** The path of the asset settings in the body. */
-  readonly base: Path;
-  readonly inputsField: 'inputs' | 'input';
-  /** Contains at least one input. */
-  readonly inputs: readonly AssetInput[];
-  /** Each policy gets one playback id, in this order, followed by those of `advancedPlaybackPolicies`. */
-  readonly playbackPolicies: readonly ('public' | 'signed')[];
-  readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
-  readonly passthrough: string | undefined;
-  readonly meta: Readonly<Record<string, string>> | undefined;
-  readonly videoQuality: VideoQuality;
-  readonly maxResolutionTier: NonNullable<CreateAssetBody['max_resolution_tier']>;
-  readonly mp4Support: NonNullable<CreateAssetBody['mp4_support']>;
-  readonly masterAccess: NonNullable<CreateAssetBody['master_access']>;
-  readonly staticRenditions: NonNullable<CreateAssetBody['static_renditions']>;
-  readonly directives: NonNullable<CreateAssetBody['directives']>;
-  readonly normalizeAudio: boolean;
-  readonly test: boolean;
-  readonly generateShots: boolean;
-  /** For a clip: whether the overlays of its source are copied to it. */
-  readonly copyOverlays: boolean;
-}
 
 const REPLACED = { input: 'inputs', playback_policy: 'playback_policies', encoding_tier: 'video_quality' } as const;
 
@@ -90,29 +64,33 @@ export const writeOut = (
 
 /** The result is valid only if no problem was found. */
 export const toRequest = (
-  place: Pick<AssetRequest, 'body' | 'base'>,
+  { body, base }: Pick<AssetRequest, 'body' | 'base'>,
   known: CreateAssetBody,
   defaultVideoQuality: VideoQuality,
 ): AssetRequest => {
   const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
+  const directives = (known.directives ?? []).map(({ id }) => id);
   return {
-    ...place,
+    body,
+    base,
     inputsField: known.input ? 'input' : 'inputs',
-    inputs: (known.inputs ?? known.input ?? []) as Input[],
+    inputs: (known.inputs ?? known.input ?? []) as AssetInput[],
     playbackPolicies: (known.playback_policies ?? known.playback_policy ?? []) as ('public' | 'signed')[],
     advancedPlaybackPolicies: known.advanced_playback_policies ?? [],
-    passthrough: known.passthrough || undefined,
-    meta: meta.length > 0 ? Object.fromEntries(meta) : undefined,
-    videoQuality: known.video_quality ?? QUALITY_OF_TIER.get(known.encoding_tier) ?? defaultVideoQuality,
-    maxResolutionTier: known.max_resolution_tier ?? '1080p',
-    mp4Support: known.mp4_support ?? 'none',
-    masterAccess: known.master_access ?? 'none',
     staticRenditions: known.static_renditions ?? [],
-    directives: known.directives ?? [],
-    normalizeAudio: known.normalize_audio ?? false,
-    test: known.test ?? false,
-    generateShots: known.generate_shots ?? false,
     copyOverlays: known.copy_overlays ?? true,
+    settings: {
+      ...ownerColumns(known),
+      meta: meta.length > 0 ? Object.fromEntries(meta) : null,
+      video_quality: known.video_quality ?? QUALITY_OF_TIER.get(known.encoding_tier) ?? defaultVideoQuality,
+      max_resolution_tier: known.max_resolution_tier ?? '1080p',
+      mp4_support: known.mp4_support ?? 'none',
+      master_access: known.master_access ?? 'none',
+      normalize_audio: known.normalize_audio ?? false,
+      generate_shots: known.generate_shots ?? false,
+      is_test: known.test ?? false,
+      directives: directives.length > 0 ? directives : null,
+    },
   };
 };
 
@@ -129,17 +107,21 @@ export const validateTogether = (
   const given = settings[request.inputsField];
   if (Array.isArray(given) && given.length === 0)
     problems.add([request.inputsField], 'must contain at least one input');
-  validateInputs(request.inputs as Input[], firstPosition, [request.inputsField], problems);
+  validateInputs(request.inputs, firstPosition, [request.inputsField], problems);
 
   request.advancedPlaybackPolicies.forEach((entry, index) => {
     validateDrm(entry, ['advanced_playback_policies', index], problems);
   });
   const drmAt = request.advancedPlaybackPolicies.findIndex(isDrm);
-  if (drmAt >= 0 && request.videoQuality === 'basic') {
+  if (drmAt >= 0 && request.settings.video_quality === 'basic') {
     problems.addSentence(['advanced_playback_policies', drmAt], DRM_NEEDS_QUALITY);
   }
 
-  if (request.mp4Support !== 'none' && !problems.has(['mp4_support']) && request.staticRenditions.length > 0) {
+  if (
+    request.settings.mp4_support !== 'none' &&
+    !problems.has(['mp4_support']) &&
+    request.staticRenditions.length > 0
+  ) {
     const names = [problems.nameOf(['mp4_support']), problems.nameOf(['static_renditions'])];
     problems.addSentence(['static_renditions'], `${names.join(' and ')} cannot be used together`);
   }

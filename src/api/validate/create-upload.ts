@@ -1,21 +1,11 @@
-import type { CreateAssetBody, VideoQuality } from '../schemas/asset.js';
+import type { AssetInput, UploadRequest, VideoQuality } from '../../domain/requests/asset-request.js';
+import { isObject, Problems } from '../../lib/problems.js';
+import type { CreateAssetBody } from '../schemas/asset.js';
 import { CreateUploadBody } from '../schemas/upload.js';
-import { type AssetInput, type AssetRequest, toRequest, validateTogether, writeOut } from './create-asset.js';
+import { toRequest, validateTogether, writeOut } from './create-asset.js';
 import { formats } from './formats.js';
 import { impliesMainInput } from './inputs.js';
-import { isObject, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
-
-/** A valid request for a direct upload, with defaults filled in. */
-export interface UploadRequest {
-  readonly corsOrigin: string;
-  readonly timeoutSeconds: number;
-  readonly test: boolean;
-  /** The known settings, with field names as written and lists in full. */
-  readonly newAssetSettings: Readonly<Record<string, unknown>>;
-  /** The asset described by the settings. */
-  readonly asset: AssetRequest;
-}
 
 const SETTINGS = 'new_asset_settings';
 /** The current and the deprecated name. */

@@ -1,13 +1,8 @@
-import { lastOf, type PageQuery, readPage } from './list-query.js';
-import { Problems } from './problems.js';
-import { readTimeframe, type Window } from './timeframe.js';
-
-export interface DeliveryUsageQuery {
-  readonly page: PageQuery;
-  readonly window: Window;
-  readonly assetId: string | undefined;
-  readonly liveStreamId: string | undefined;
-}
+import type { DeliveryUsageQuery, Window } from '../../domain/usage/list-delivery-usage.js';
+import { lastOf } from '../../lib/last-of.js';
+import { Problems } from '../../lib/problems.js';
+import { readPage } from './list-query.js';
+import { readTimeframe } from './timeframe.js';
 
 const LIMITS = { default: 100, max: 100 };
 const HOUR_SECONDS = 3600;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { serializeInput } from '../serialize/asset.js';
-import { assetIdOfUrl, formats, isWebUrl } from './formats.js';
+import { assetIdOfUrl, isWebUrl } from '../../domain/requests/inputs.js';
+import { serializeInput } from '../responses/input-info.js';
+import { formats } from './formats.js';
 
 describe('urls', () => {
   it.each([

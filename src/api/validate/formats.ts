@@ -1,18 +1,9 @@
+import { assetIdOfUrl, isWebUrl } from '../../domain/requests/inputs.js';
+import { isLanguageCode } from '../../domain/requests/language-code.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
-import { isLanguageCode } from './language-code.js';
 
-const ASSET_URL = /^(?:mux|kinora):\/\/assets\/([^/?#]+)$/;
 const OVERLAY_LENGTH = /^(-?\d+(?:\.\d+)?)(?:%|px)$/;
 const OPACITY = /^(\d+(?:\.\d+)?)%$/;
-
-/** Returns the id in `mux://assets/{id}` (alias `kinora://`); undefined for any other URL. */
-export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(url)?.[1];
-
-/**
- * Accepts an absolute http(s) URL exactly as written; it rejects what the URL parser would silently repair (spaces, one or
- * three slashes).
- */
-export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
 const MAX_ADDRESS_CHARACTERS = 2048;
 

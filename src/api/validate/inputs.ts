@@ -1,21 +1,14 @@
+import type { AssetInput } from '../../domain/requests/asset-request.js';
+import {
+  addClipTooShort,
+  assetIdOfUrl,
+  isShorterThanAClip,
+  isWebUrl,
+  roleOfInput,
+} from '../../domain/requests/inputs.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
-import { type Input, OverlaySettings } from '../schemas/input.js';
-import { assetIdOfUrl, isWebUrl } from './formats.js';
-import { isObject, type Path, type Problems } from './problems.js';
-
-/** How the service uses an input. */
-type InputRole = 'main' | 'text' | 'audio' | 'overlay';
-
-type RoleSettings = Pick<Input, 'type' | 'text_type' | 'language_code' | 'overlay_settings'>;
-
-/** @param position the main input is at 0; the first input of a direct upload may be at 1 (`impliesMainInput`) */
-export const roleOfInput = (input: RoleSettings, position: number): InputRole => {
-  const { type, text_type, language_code, overlay_settings } = input;
-  if (position === 0) return 'main';
-  if (type === 'text' || type === 'audio') return type;
-  const isAudio = [type, text_type, overlay_settings].every((given) => given === undefined) && language_code;
-  return isAudio ? 'audio' : 'overlay';
-};
+import { isObject, type Path, type Problems } from '../../lib/problems.js';
+import { OverlaySettings } from '../schemas/input.js';
 
 /**
  * Removes settings that are ignored: settings of text tracks on other inputs, and overlay settings without a value, which
@@ -58,7 +51,7 @@ export const impliesMainInput = (first: unknown): boolean => {
  * @param firstPosition 1 when the main input is implied, 0 when it is the first of `inputs`
  */
 export const validateInputs = (
-  inputs: readonly Input[],
+  inputs: readonly AssetInput[],
   firstPosition: 0 | 1,
   path: Path,
   problems: Problems,
@@ -77,7 +70,12 @@ export const validateInputs = (
   validateNames(inputs, firstPosition, path, problems);
 };
 
-const validateEmbedded = ({ embedded_tracks, url }: Input, position: number, at: Path, problems: Problems): void => {
+const validateEmbedded = (
+  { embedded_tracks, url }: AssetInput,
+  position: number,
+  at: Path,
+  problems: Problems,
+): void => {
   if (embedded_tracks === undefined) return;
   const name = [...at, 'embedded_tracks'];
   if (position > 0) problems.add(name, 'is only allowed on the first input');
@@ -85,7 +83,7 @@ const validateEmbedded = ({ embedded_tracks, url }: Input, position: number, at:
     problems.add(name, 'is not allowed when url refers to an asset');
 };
 
-const validateRole = (input: Input, position: number, at: Path, problems: Problems): void => {
+const validateRole = (input: AssetInput, position: number, at: Path, problems: Problems): void => {
   const role = roleOfInput(input, position);
   const isText = input.text_type !== undefined || input.closed_captions !== undefined;
   if (role !== 'main' && input.type === undefined && isText) problems.add([...at, 'type'], 'is required');
@@ -104,9 +102,7 @@ const validateRole = (input: Input, position: number, at: Path, problems: Proble
   }
 };
 
-const MIN_CLIP_SECONDS = 0.5;
-
-const validateClip = (input: Input, position: number, at: Path, problems: Problems): void => {
+const validateClip = (input: AssetInput, position: number, at: Path, problems: Problems): void => {
   const { url, start_time: start, end_time: end } = input;
   if (typeof url !== 'string') return;
   const isInBucket = bucketObjectOf(url) !== undefined;
@@ -123,15 +119,8 @@ const validateClip = (input: Input, position: number, at: Path, problems: Proble
   }
 };
 
-/** Rounds to microseconds, because in floating point 0.7 - 0.2 is less than 0.5. */
-export const isShorterThanAClip = (startSeconds: number, endSeconds: number): boolean =>
-  Math.round((endSeconds - startSeconds) * 1e6) < MIN_CLIP_SECONDS * 1e6;
-
-export const addClipTooShort = (input: Path, problems: Problems): void =>
-  problems.add(input, `clip must be at least ${MIN_CLIP_SECONDS} seconds long`);
-
 /** Names must be unique among text tracks and among audio tracks; the name of the first input applies to its own audio. */
-const validateNames = (inputs: readonly Input[], firstPosition: 0 | 1, path: Path, problems: Problems): void => {
+const validateNames = (inputs: readonly AssetInput[], firstPosition: 0 | 1, path: Path, problems: Problems): void => {
   const names = { text: new Set<string>(), audio: new Set<string>() };
   const claim = (group: 'text' | 'audio', name: string | undefined, at: Path): void => {
     if (!name) return;

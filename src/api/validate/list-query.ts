@@ -1,23 +1,6 @@
-import { Problems } from './problems.js';
-
-/** The position of an item in a list ordered by creation, newest first. */
-export interface CursorPosition {
-  readonly createdAt: Date;
-  readonly seq: number;
-}
-
-export interface ListQuery {
-  readonly limit: number;
-  /** Items to skip; 0 when there is a cursor. */
-  readonly offset: number;
-  readonly after?: CursorPosition;
-}
-
-/** Returns the last value of a parameter that may be repeated. */
-export const lastOf = (value: unknown): string | undefined => {
-  const last = Array.isArray(value) ? value.at(-1) : value;
-  return typeof last === 'string' ? last : undefined;
-};
+import type { CursorPosition, ListQuery, PageQuery } from '../../domain/requests/list-query.js';
+import { lastOf } from '../../lib/last-of.js';
+import { Problems } from '../../lib/problems.js';
 
 type Query = Readonly<Record<string, unknown>>;
 
@@ -28,15 +11,6 @@ export const readPositive = (query: Query, name: string, fallback: number, probl
   if (!/^0*[1-9]\d*$/.test(text)) problems.add([name], 'must be a positive integer');
   return Number(text);
 };
-
-/** A page of a list without cursors. */
-export interface PageQuery {
-  /** The first page is 1. */
-  readonly page: number;
-  readonly limit: number;
-  /** Number of items on earlier pages. */
-  readonly offset: number;
-}
 
 const LIMITS = { default: 25, max: 100 };
 

@@ -1,6 +1,6 @@
-import type { VideoQuality } from '../schemas/asset.js';
-import { NewPlaybackId } from '../schemas/playback-id.js';
-import { type Path, Problems } from './problems.js';
+import type { NewPlaybackId, VideoQuality } from '../../domain/requests/asset-request.js';
+import { type Path, Problems } from '../../lib/problems.js';
+import { NewPlaybackId as NewPlaybackIdBody } from '../schemas/playback-id.js';
 import { requireJsonObject, validate } from './validate.js';
 
 export const DRM_NEEDS_QUALITY = 'DRM playback requires video_quality plus or premium';
@@ -25,7 +25,7 @@ export const validateDrm = (entry: NewPlaybackId, path: Path, problems: Problems
  */
 export const validateNewPlaybackId = (body: unknown, videoQuality: VideoQuality): NewPlaybackId => {
   const problems = new Problems();
-  const entry = validate(NewPlaybackId, requireJsonObject(body), [], problems);
+  const entry = validate(NewPlaybackIdBody, requireJsonObject(body), [], problems);
   validateDrm(entry, [], problems);
   if (isDrm(entry) && videoQuality === 'basic') problems.addSentence(['policy'], DRM_NEEDS_QUALITY);
   problems.throwIfAny(body);

@@ -1,13 +1,8 @@
 import type { Static } from 'typebox';
+import type { PlaybackRestrictionRules } from '../../domain/playback/playback-restrictions.js';
+import { Problems } from '../../lib/problems.js';
 import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '../schemas/playback-restriction.js';
-import { Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
-
-/** The rules of a restriction with all defaults filled in. */
-export interface PlaybackRestrictionRules {
-  readonly referrer: { readonly allowed_domains: string[]; readonly allow_no_referrer: boolean };
-  readonly user_agent: { readonly allow_no_user_agent: boolean; readonly allow_high_risk_user_agent: boolean };
-}
 
 /** @throws KinoraError `invalid_parameters` */
 export const validateCreatePlaybackRestriction = (body: unknown): PlaybackRestrictionRules => {

@@ -1,7 +1,5 @@
-import type { Path } from './problems.js';
-
-/** A time window in Unix seconds, including the start and excluding the end. */
-export type Window = readonly [startSeconds: number, endSeconds: number];
+import type { Window } from '../../domain/usage/list-delivery-usage.js';
+import type { Path } from '../../lib/problems.js';
 
 const SECONDS = /^-?\d{1,15}$/;
 

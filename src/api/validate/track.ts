@@ -1,15 +1,17 @@
-import type { GeneratedSubtitles } from '../schemas/input.js';
+import type { GeneratedSubtitles } from '../../domain/requests/asset-request.js';
+import { assetIdOfUrl } from '../../domain/requests/inputs.js';
+import type { NewTrack } from '../../domain/tracks/create-track.js';
+import type { TrackUpdate } from '../../domain/tracks/update-track.js';
+import { isObject, Problems } from '../../lib/problems.js';
 import { CreateTrackBody, GenerateSubtitlesBody, UpdateTrackBody } from '../schemas/track.js';
-import { assetIdOfUrl } from './formats.js';
 import { withoutIgnoredSettings } from './inputs.js';
-import { isObject, Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
 /**
  * Body of POST …/tracks. Whether the name is free is checked later, when the asset is known.
  * @throws KinoraError `invalid_parameters`
  */
-export const validateCreateTrack = (body: unknown): CreateTrackBody => {
+export const validateCreateTrack = (body: unknown): NewTrack => {
   const problems = new Problems();
   const settings = withoutIgnoredSettings(requireJsonObject(body), 1);
   const track = validate(CreateTrackBody, settings, [], problems);
@@ -19,7 +21,7 @@ export const validateCreateTrack = (body: unknown): CreateTrackBody => {
 };
 
 /** Body of PATCH …/tracks/{id} for a track of this type. @throws KinoraError `invalid_parameters` */
-export const validateUpdateTrack = (body: unknown, type: 'video' | 'audio' | 'text'): UpdateTrackBody => {
+export const validateUpdateTrack = (body: unknown, type: 'video' | 'audio' | 'text'): TrackUpdate => {
   const problems = new Problems();
   const settings = requireJsonObject(body);
   const update = validate(UpdateTrackBody, settings, [], problems);

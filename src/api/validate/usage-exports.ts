@@ -1,5 +1,6 @@
-import { type PageQuery, readPage, readPositive } from './list-query.js';
-import { Problems } from './problems.js';
+import type { PageQuery } from '../../domain/requests/list-query.js';
+import { Problems } from '../../lib/problems.js';
+import { readPage, readPositive } from './list-query.js';
 import { readTimeframe } from './timeframe.js';
 
 const DURATION = /^0*[1-9]\d{0,5}:(?:seconds|minutes|hours|days)$/;

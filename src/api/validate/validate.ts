@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { KinoraError } from '../../lib/errors.js';
+import { isObject, type Path, type Problems } from '../../lib/problems.js';
 import { formats } from './formats.js';
-import { isObject, type Path, type Problems } from './problems.js';
 
 /** @throws KinoraError `invalid_parameters` */
 export const requireJsonObject = (body: unknown): Record<string, unknown> => {
@@ -10,10 +10,10 @@ export const requireJsonObject = (body: unknown): Record<string, unknown> => {
 };
 
 /** The JSON Schema keywords that our schemas use. */
-interface Words {
+interface SchemaKeywords {
   readonly type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
   readonly enum?: readonly string[];
-  readonly anyOf?: readonly Words[];
+  readonly anyOf?: readonly SchemaKeywords[];
   readonly format?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -25,8 +25,8 @@ interface Words {
   readonly maximum?: number;
   /** Any JSON object whose strings can be stored. */
   readonly 'x-free'?: true;
-  readonly items?: Words;
-  readonly properties?: Readonly<Record<string, Words>>;
+  readonly items?: SchemaKeywords;
+  readonly properties?: Readonly<Record<string, SchemaKeywords>>;
   readonly required?: readonly string[];
   /** Complaint about a missing required property, instead of `is required`. */
   readonly 'x-when-absent'?: string;
@@ -38,9 +38,9 @@ interface Words {
  * before. If there is a problem, the returned value must not be used.
  */
 export const validate = <T extends TSchema>(schema: T, value: unknown, path: Path, problems: Problems): Static<T> =>
-  check(schema as Words, value, path, problems) as Static<T>;
+  check(schema as SchemaKeywords, value, path, problems) as Static<T>;
 
-const check = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const check = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   if (schema.anyOf) return check(schema.anyOf[0]!, value, path, problems);
   if (schema.enum) return checkString(schema, value, path, problems);
   switch (schema.type) {
@@ -60,7 +60,7 @@ const check = (schema: Words, value: unknown, path: Path, problems: Problems): u
   }
 };
 
-const checkString = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const checkString = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   const complaint = typeof value === 'string' ? stringComplaint(schema, value) : 'must be a string';
   if (complaint) problems.add(path, complaint);
   return value;
@@ -69,7 +69,7 @@ const checkString = (schema: Words, value: unknown, path: Path, problems: Proble
 /** Matches NUL and lone surrogates: JSON allows them, but PostgreSQL can't store them in text or jsonb. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-const stringComplaint = (schema: Words, text: string): string | undefined => {
+const stringComplaint = (schema: SchemaKeywords, text: string): string | undefined => {
   if (schema.enum) return schema.enum.includes(text) ? undefined : `must be one of: ${schema.enum.join(', ')}`;
   if (UNSTORABLE.test(text)) return 'must be valid Unicode text without NUL';
   if (text.length < (schema.minLength ?? 0)) return 'must not be empty';
@@ -92,7 +92,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-const checkNumber = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const checkNumber = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   const bound = schema.minimum === undefined ? '' : ` greater than or equal to ${schema.minimum}`;
   if (!Number.isFinite(value)) problems.add(path, `must be a number${schema.maximum === undefined ? bound : ''}`);
@@ -102,7 +102,7 @@ const checkNumber = (schema: Words, value: unknown, path: Path, problems: Proble
   return value;
 };
 
-const checkInteger = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const checkInteger = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema;
   if (!Number.isInteger(value)) problems.add(path, 'must be an integer');
   else if ((value as number) < minimum || (value as number) > maximum)
@@ -110,7 +110,7 @@ const checkInteger = (schema: Words, value: unknown, path: Path, problems: Probl
   return value;
 };
 
-const checkArray = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const checkArray = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   if (!Array.isArray(value)) {
     problems.add(path, 'must be an array');
     return [];
@@ -123,7 +123,7 @@ const checkArray = (schema: Words, value: unknown, path: Path, problems: Problem
   return value.map((item, at) => check(schema.items!, item, [...path, at], problems));
 };
 
-const checkObject = (schema: Words, value: unknown, path: Path, problems: Problems): unknown => {
+const checkObject = (schema: SchemaKeywords, value: unknown, path: Path, problems: Problems): unknown => {
   if (!isObject(value)) {
     problems.add(path, 'must be an object');
     return {};

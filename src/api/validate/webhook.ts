@@ -1,10 +1,11 @@
+import type { NewWebhook, WebhookUpdate } from '../../domain/webhooks/webhooks.js';
 import { KinoraError } from '../../lib/errors.js';
+import { Problems } from '../../lib/problems.js';
 import { CreateWebhookBody, UpdateWebhookBody } from '../schemas/webhook.js';
-import { Problems } from './problems.js';
 import { requireJsonObject, validate } from './validate.js';
 
 /** @throws KinoraError `invalid_parameters` */
-export const validateCreateWebhook = (body: unknown): CreateWebhookBody => {
+export const validateCreateWebhook = (body: unknown): NewWebhook => {
   const problems = new Problems();
   const request = validate(CreateWebhookBody, requireJsonObject(body), [], problems);
   problems.throwIfAny(body);
@@ -12,7 +13,7 @@ export const validateCreateWebhook = (body: unknown): CreateWebhookBody => {
 };
 
 /** @throws KinoraError `invalid_parameters` */
-export const validateUpdateWebhook = (body: unknown): UpdateWebhookBody => {
+export const validateUpdateWebhook = (body: unknown): WebhookUpdate => {
   const problems = new Problems();
   const request = validate(UpdateWebhookBody, requireJsonObject(body), [], problems);
   problems.throwIfAny(body);

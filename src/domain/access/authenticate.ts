@@ -1,12 +1,18 @@
 import { LRUCache } from 'lru-cache';
-import type { VideoQuality } from '../../api/schemas/asset.js';
-import type { CallerRecord } from '../../api/serialize/asset.js';
 import type { Database } from '../../db/database.js';
 import { findCaller } from '../../db/tables/server/access-token.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
+import type { VideoQuality } from '../requests/asset-request.js';
 import { hashSecret, isSecretOf } from './secret-hash.js';
 import { isTokenId } from './tokens.js';
+
+export interface CallerRecord {
+  readonly tokenName: string;
+  readonly permissions: readonly string[];
+  readonly environment: { readonly id: string; readonly name: string; readonly type: string };
+  readonly organization: { readonly id: string; readonly name: string };
+}
 
 /** Who makes a request, and in which environment. */
 export interface Caller extends CallerRecord {

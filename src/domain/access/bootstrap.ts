@@ -1,5 +1,3 @@
-import type { VideoQuality } from '../../api/schemas/asset.js';
-import { permissions } from '../../api/schemas/permissions.js';
 import type { Database, Transaction } from '../../db/database.js';
 import { findAccessToken, insertAccessToken } from '../../db/tables/server/access-token.js';
 import { insertEnvironment, listEnvironments } from '../../db/tables/server/environment.js';
@@ -7,7 +5,9 @@ import { insertInstallation } from '../../db/tables/server/installation.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret, newShortId, newUuid } from '../../lib/ids.js';
+import type { VideoQuality } from '../requests/asset-request.js';
 import { readLocalToken, writeLocalToken } from './local-token.js';
+import { permissions } from './permissions.js';
 import { hashSecret, isSecretOf } from './secret-hash.js';
 import { isTokenId } from './tokens.js';
 

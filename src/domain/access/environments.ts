@@ -1,4 +1,3 @@
-import type { VideoQuality } from '../../api/schemas/asset.js';
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import {
@@ -9,6 +8,7 @@ import {
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newShortId } from '../../lib/ids.js';
+import type { VideoQuality } from '../requests/asset-request.js';
 
 export interface EnvironmentInfo {
   readonly id: string;

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { permissions } from '../../api/schemas/permissions.js';
 import type { Database } from '../../db/database.js';
 import {
   deleteConsoleSession,
@@ -18,6 +17,7 @@ import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret } from '../../lib/ids.js';
 import type { Caller } from './authenticate.js';
+import { permissions } from './permissions.js';
 import { hashSecret } from './secret-hash.js';
 import { getEnvironmentId } from './tokens.js';
 

@@ -1,10 +1,10 @@
-import { permissions as everyPermission, type Permission } from '../../api/schemas/permissions.js';
 import type { Database, Queryable } from '../../db/database.js';
 import { insertAccessToken, listAccessTokens, markRevoked } from '../../db/tables/server/access-token.js';
 import { findEnvironment, listEnvironments } from '../../db/tables/server/environment.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newSecret, newUuid } from '../../lib/ids.js';
+import { permissions as everyPermission, type Permission } from './permissions.js';
 import { hashSecret } from './secret-hash.js';
 
 export interface TokenInfo {

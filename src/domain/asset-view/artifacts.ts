@@ -1,7 +1,6 @@
-import type { MasterView } from '../../api/serialize/asset.js';
-import type { ShotsView } from '../../api/serialize/shots.js';
 import type { Row } from '../../db/schema.js';
 import type { Artifact, DomainContext } from '../context.js';
+import type { MasterView, ShotsView } from './asset-view.js';
 
 /** Master and shots of an asset, as responses, events and signed URLs represent them. */
 
@@ -54,7 +53,8 @@ export const viewShots = (
   shots: Pick<Row<'shots'>, 'asset_id' | 'order_id' | 'status' | 'created_at' | 'error'>,
 ): ShotsView => ({
   shots,
-  ...(shots.status === 'completed' && {
-    manifestUrl: artifactUrls.urlOf(shotsArtifact(shots, MANIFEST_FILE), expirySeconds(clock.now())),
-  }),
+  manifestUrl:
+    shots.status === 'completed'
+      ? artifactUrls.urlOf(shotsArtifact(shots, MANIFEST_FILE), expirySeconds(clock.now()))
+      : undefined,
 });

@@ -1,4 +1,3 @@
-import type { AssetView, InputRecord } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
@@ -8,6 +7,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { viewMaster, viewShots } from './artifacts.js';
+import type { AssetView, InputRecord } from './asset-view.js';
 
 /** A stored asset, as responses and events represent it. */
 export const toAssetView = (

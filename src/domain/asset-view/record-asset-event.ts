@@ -1,5 +1,3 @@
-import { serializeAssetEvent } from '../../api/serialize/event.js';
-import { withoutNulls } from '../../api/wire.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findAssetView } from '../../db/tables/assets/asset-view.js';
@@ -14,7 +12,7 @@ import { toAssetView } from './get-asset.js';
  * removed.
  */
 export const recordAssetEvent = async (
-  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
   type: EventType,
   assetId: string,
@@ -22,22 +20,21 @@ export const recordAssetEvent = async (
   const row = await findAssetView(tx, assetId);
   if (!row) return;
   const object = { type: 'asset', id: assetId } as const;
-  const data = serializeAssetEvent(toAssetView(context, row));
+  const data = context.wire.assetEvent(toAssetView(context, row));
   await insertEvent(tx, makeEvent(row.environment, { type, object, data }, context.clock.now()));
 };
 
 /** Records a problem that does not fail the asset. */
 export const recordAssetWarning = async (
-  context: Pick<DomainContext, 'clock'>,
+  context: Pick<DomainContext, 'clock' | 'wire'>,
   tx: Transaction,
   asset: Row<'asset'>,
   warning: { readonly type: string; readonly message: string },
 ): Promise<void> => {
-  const { id, status, passthrough, meta, upload_id, source_asset_id, environment_id: environmentId } = asset;
   await recordEvent(context, tx, {
-    environmentId,
+    environmentId: asset.environment_id,
     type: 'video.asset.warning',
-    object: { type: 'asset', id },
-    data: withoutNulls({ id, status, passthrough, meta, upload_id, source_asset_id, warning }),
+    object: { type: 'asset', id: asset.id },
+    data: context.wire.assetWarning(asset, warning),
   });
 };

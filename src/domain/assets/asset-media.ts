@@ -53,7 +53,11 @@ export const getAssetMedia = async (
     audioCodec: audio[0]?.codec,
     renditions: offered
       .map(({ name, width, height, codecs, bandwidth, kind }) => ({
-        ...{ name, width, height, codecs, bandwidth },
+        name,
+        width,
+        height,
+        codecs,
+        bandwidth,
         isCopy: kind === 'copy',
       }))
       .reverse(),

@@ -1,11 +1,12 @@
-import { type AssetView, hideCredentials } from '../../api/serialize/asset.js';
-import type { AssetRequest } from '../../api/validate/create-asset.js';
 import { findAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { readAssetView } from '../../db/tables/assets/asset-reads.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import type { DomainContext } from '../context.js';
+import { type AssetRequest, type NewStaticRendition, settingsOf } from '../requests/asset-request.js';
+import { hideCredentials } from '../requests/inputs.js';
 import { createAsset } from './create-asset.js';
 
 /** Why an asset could not be prepared. */
@@ -72,29 +73,22 @@ export const retryAsset = async (
   }
   const inputs = await listAssetInputs(context.database.queryable, assetId);
   const request: AssetRequest = {
-    ...{ body: {}, base: [], inputsField: 'inputs' },
+    body: {},
+    base: [],
+    inputsField: 'inputs',
     inputs: inputs.map(({ settings }) => settings),
     playbackPolicies: playbackIds.flatMap(({ policy }) => (policy === 'drm' ? [] : [policy])),
     advancedPlaybackPolicies: playbackIds.flatMap(({ policy, drm_configuration_id: id }) =>
       policy === 'drm' && id !== null ? [{ policy, drm_configuration_id: id }] : [],
     ),
-    passthrough: asset.passthrough ?? undefined,
-    meta: asset.meta ?? undefined,
-    videoQuality: asset.video_quality,
-    maxResolutionTier: asset.max_resolution_tier,
-    mp4Support: asset.mp4_support as AssetRequest['mp4Support'],
-    masterAccess: asset.master_access,
     // Those without are the files of `mp4_support`.
     staticRenditions: renditions.flatMap(({ resolution, passthrough }) =>
       resolution === null
         ? []
-        : [{ resolution, ...(passthrough !== null && { passthrough }) } as AssetRequest['staticRenditions'][number]],
+        : [{ resolution: resolution as NewStaticRendition['resolution'], passthrough: passthrough ?? undefined }],
     ),
-    directives: (asset.directives ?? []).map((id) => ({ id })),
-    normalizeAudio: asset.normalize_audio,
-    test: asset.is_test,
-    generateShots: asset.generate_shots,
     copyOverlays: true,
+    settings: settingsOf(asset),
   };
   return createAsset(context, environmentId, request, requestId);
 };

@@ -1,13 +1,12 @@
-import type { AssetRequest } from '../../api/validate/create-asset.js';
-import { assetIdOfUrl } from '../../api/validate/formats.js';
-import { addClipTooShort, isShorterThanAClip } from '../../api/validate/inputs.js';
-import { type Path, Problems } from '../../api/validate/problems.js';
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
 import { type BucketPlace, bucketObjectOf, isInPlace } from '../../lib/bucket-url.js';
 import { isId } from '../../lib/ids.js';
+import { type Path, Problems } from '../../lib/problems.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
+import type { AssetRequest } from '../requests/asset-request.js';
+import { addClipTooShort, assetIdOfUrl, isShorterThanAClip } from '../requests/inputs.js';
 
 /**
  * Resources that a valid request refers to must exist and be in a suitable state.
@@ -24,7 +23,7 @@ export const checkReferences = async (
   for (const [index, entry] of request.advancedPlaybackPolicies.entries()) {
     await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
   }
-  const ids = request.directives.map(({ id }) => id);
+  const ids = request.settings.directives ?? [];
   const known = await assetHook?.findDirectives(db, environmentId, ids);
   ids.forEach((id, index) => {
     if (!known?.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');

@@ -1,10 +1,10 @@
-import type { AssetRequest } from '../../api/validate/create-asset.js';
-import { assetIdOfUrl } from '../../api/validate/formats.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
 import { findClipSource, insertSourceUses, listSourceUses, saveClip } from '../../db/tables/assets/clip.js';
+import { Problems } from '../../lib/problems.js';
 import { type ClipSource, originOf } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
+import type { AssetRequest } from '../requests/asset-request.js';
+import { assetIdOfUrl } from '../requests/inputs.js';
 
 /** The asset that the request clips; undefined when it is not a clip. */
 export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => assetIdOfUrl(inputs[0]!.url ?? '');
@@ -33,8 +33,8 @@ export const attachClip = async (
     startSeconds,
     endSeconds: Math.min(endSeconds ?? plan.durationSeconds, plan.durationSeconds),
     zero: originOf(plan),
-    ...(plan.video?.access === 'mezzanine' && { mezzanineTier: source.max_resolution_tier }),
-    ...(plan.concatenated && { concatenated: true }),
+    mezzanineTier: plan.video?.access === 'mezzanine' ? source.max_resolution_tier : undefined,
+    concatenated: plan.concatenated ? true : undefined,
     overlays: request.copyOverlays ? (plan.video?.filters.overlays ?? []) : [],
   };
   await saveClip(tx, clip.id, { facts: source.facts, sourceOwner, clip: cut });

@@ -1,16 +1,16 @@
-import type { AssetView } from '../../api/serialize/asset.js';
-import type { AssetRequest } from '../../api/validate/create-asset.js';
 import type { Queryable, Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { insertAsset } from '../../db/tables/assets/asset.js';
 import { insertAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { newId } from '../../lib/ids.js';
 import { viewMaster } from '../asset-view/artifacts.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { queues } from '../queues.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
+import type { AssetRequest } from '../requests/asset-request.js';
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkBucket, checkReferences } from './check-references.js';
 import { attachClip, clippedAssetId } from './clip-source.js';
@@ -61,10 +61,11 @@ export interface NewAsset {
 
 /** Creates the asset of a checked request, queues its ingest and records its creation in the caller's transaction. */
 export const insertNewAsset = async (
-  context: Pick<DomainContext, 'queue' | 'clock' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'queue' | 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
   { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId }: NewAsset,
 ): Promise<AssetView> => {
+  const { settings } = request;
   const createdAt = context.clock.now();
   const clippedId = uploadId === null ? clippedAssetId(request) : undefined;
   const asset = await insertAsset(tx, {
@@ -74,19 +75,10 @@ export const insertNewAsset = async (
     ingest_type: ingestType(uploadId, clippedId),
     upload_id: uploadId,
     source_asset_id: clippedId ?? null,
-    video_quality: request.videoQuality,
-    max_resolution_tier: request.maxResolutionTier,
-    mp4_support: request.mp4Support,
-    static_renditions_status: request.mp4Support === 'none' ? null : 'preparing',
-    master_access: request.masterAccess,
-    generate_shots: request.generateShots,
-    normalize_audio: request.normalizeAudio,
-    is_test: request.test,
-    passthrough: request.passthrough ?? null,
-    meta: request.meta ? JSON.stringify(request.meta) : null,
-    ...UNPREPARED,
-    thumbnail_time: null,
-    directives: request.directives.length > 0 ? JSON.stringify(request.directives.map(({ id }) => id)) : null,
+    ...settings,
+    meta: settings.meta && JSON.stringify(settings.meta),
+    directives: settings.directives && JSON.stringify(settings.directives),
+    static_renditions_status: settings.mp4_support === 'none' ? null : 'preparing',
     request_id: requestId ?? null,
   });
   if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
@@ -98,7 +90,7 @@ export const insertNewAsset = async (
   const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, policies, reserved);
   await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
-  if (request.test) await limitTestAsset(context, tx, asset);
+  if (settings.is_test) await limitTestAsset(context, tx, asset);
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   if (pending.length > 0) await recordAssetWarning(context, tx, asset, describePending(pending));
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
@@ -113,19 +105,6 @@ const describePending = (names: readonly string[]): { readonly type: string; rea
   const message = `The clip lacks tracks that were not ready in its source: ${list}. Create the clip again when they are.`;
   return { type: 'tracks_missing', message };
 };
-
-/** What a new asset lacks until it is prepared. */
-export const UNPREPARED = {
-  non_standard_input_reasons: null,
-  error: null,
-  duration_seconds: null,
-  aspect_ratio: null,
-  resolution_tier: null,
-  max_stored_resolution: null,
-  max_stored_frame_rate: null,
-  ready_at: null,
-  chapters: null,
-} as const;
 
 /** Queues the deletion of a test asset. */
 export const limitTestAsset = async (

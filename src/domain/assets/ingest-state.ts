@@ -53,7 +53,7 @@ export interface IngestFailure {
 
 type Context = Pick<
   DomainContext,
-  'database' | 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook' | 'onPlayableChanged'
+  'database' | 'clock' | 'wire' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook' | 'onPlayableChanged'
 >;
 
 /**

@@ -1,9 +1,9 @@
-import type { AssetView } from '../../api/serialize/asset.js';
-import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
 import { listAssetViews } from '../../db/tables/assets/asset-reads.js';
 import { isId } from '../../lib/ids.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
+import type { CursorPosition, ListQuery } from '../requests/list-query.js';
 
 export interface AssetFilter {
   readonly uploadId?: string | undefined;
@@ -13,7 +13,7 @@ export interface AssetFilter {
 export interface AssetPage {
   readonly assets: AssetView[];
   /** Null on the last page. */
-  readonly nextCursor: string | null;
+  readonly next: CursorPosition | null;
 }
 
 /** Newest first. There are no live streams, so a filter by live stream matches no assets. */
@@ -25,15 +25,15 @@ export const listAssets = async (
 ): Promise<AssetPage> => {
   const { uploadId, liveStreamId } = filter;
   const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
-  if (matchesNothing) return { assets: [], nextCursor: null };
+  if (matchesNothing) return { assets: [], next: null };
   // One more than requested, to find out whether there is a next page.
-  const wanted = { ...query, limit: query.limit + 1, ...(uploadId !== undefined && { uploadId }) };
+  const wanted = { ...query, limit: query.limit + 1, uploadId };
   const rows = await listAssetViews(context.database, environmentId, wanted);
   const page = rows.slice(0, query.limit);
   const last = page.at(-1)?.asset;
   const more = last !== undefined && rows.length > page.length;
   return {
     assets: page.map((row) => toAssetView(context, row)),
-    nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null,
+    next: more ? { createdAt: last.created_at, seq: last.seq } : null,
   };
 };

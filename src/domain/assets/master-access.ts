@@ -1,4 +1,3 @@
-import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
@@ -10,6 +9,7 @@ import type { MasterInput } from '../../media/plan/master-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { expirySeconds } from '../asset-view/artifacts.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { viewAsset } from '../asset-view/get-asset.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
@@ -20,7 +20,7 @@ export interface MasterOrder {
   readonly masterId: string;
 }
 
-type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>;
 type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
 
 /**

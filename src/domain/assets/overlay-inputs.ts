@@ -1,7 +1,7 @@
-import type { Input } from '../../api/schemas/input.js';
-import { roleOfInput } from '../../api/validate/inputs.js';
 import type { Row } from '../../db/schema.js';
 import type { OverlaySettings } from '../../media/overlay/geometry.js';
+import type { AssetInput } from '../requests/asset-request.js';
+import { roleOfInput } from '../requests/inputs.js';
 
 /** An input that is laid over the video. */
 export interface OverlayInput {
@@ -13,10 +13,10 @@ export interface OverlayInput {
 /** The overlays among the inputs of an asset, in request order. */
 export const overlayInputs = (inputs: readonly Pick<Row<'asset_input'>, 'position' | 'settings'>[]): OverlayInput[] =>
   inputs
-    .map(({ position, settings }) => ({ position, input: settings as unknown as Input }))
+    .map(({ position, settings }) => ({ position, input: settings as unknown as AssetInput }))
     .filter(({ position, input }) => roleOfInput(input, position) === 'overlay')
     .map(({ position, input }) => ({
       position,
-      url: input.url,
-      settings: (input.overlay_settings ?? {}) as OverlaySettings,
+      url: input.url!,
+      settings: input.overlay_settings ?? {},
     }));

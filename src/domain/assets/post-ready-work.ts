@@ -12,7 +12,7 @@ import { orderShots } from './shots.js';
  * makes the asset ready, after that event. If any of it fails, the asset stays ready.
  */
 export const startPostReadyWork = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook'>,
   tx: Transaction,
   assetId: string,
 ): Promise<void> => {

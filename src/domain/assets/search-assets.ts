@@ -1,10 +1,10 @@
-import type { AssetView } from '../../api/serialize/asset.js';
 import {
   type AssetSearch,
   countFoundAssets,
   findTitles,
   listFoundAssets,
 } from '../../db/tables/assets/asset-search.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
 

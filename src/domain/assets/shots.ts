@@ -1,4 +1,3 @@
-import { type ShotsView, serializeShotsEvent } from '../../api/serialize/shots.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
@@ -6,6 +5,7 @@ import { findShots, putShots, updatePendingShots } from '../../db/tables/assets/
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import { viewShots } from '../asset-view/artifacts.js';
+import type { ShotsView } from '../asset-view/asset-view.js';
 import type { DomainContext } from '../context.js';
 import type { EventType } from '../events/event-types.js';
 import { recordEvent } from '../events/record-event.js';
@@ -16,7 +16,7 @@ export interface ShotsOrder {
   readonly orderId: string;
 }
 
-type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>;
 type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier' | 'passthrough' | 'meta'>;
 
 /**
@@ -118,7 +118,7 @@ const settle = (
   });
 
 const recordShotsEvent = (
-  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
   type: EventType,
   asset: Omit<AssetRow, 'resolution_tier'>,
@@ -128,5 +128,5 @@ const recordShotsEvent = (
     environmentId: asset.environment_id,
     type,
     object: { type: 'asset', id: asset.id },
-    data: serializeShotsEvent(viewShots(context, shots), asset),
+    data: context.wire.shotsEvent(viewShots(context, shots), asset),
   });

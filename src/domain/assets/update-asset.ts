@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { UpdateAssetBody } from '../../api/schemas/asset.js';
-import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate, updateAssetRow } from '../../db/tables/assets/asset.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { viewAsset } from '../asset-view/get-asset.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
+import { type AssetUpdate, ownerColumns } from '../requests/asset-request.js';
 
-type Context = Pick<DomainContext, 'clock' | 'artifactUrls'>;
-type Changeable = Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>;
+type Context = Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>;
+type Change = Parameters<typeof updateAssetRow>[2];
 
 /**
  * Changes the given fields and keeps the rest; an empty string clears a field.
@@ -21,14 +21,14 @@ export const updateAsset = (
   context: DomainContext,
   environmentId: string,
   assetId: string,
-  { passthrough, meta, thumbnail_time: thumbnailTime }: UpdateAssetBody,
+  update: AssetUpdate,
 ): Promise<AssetView> =>
   changeAsset(context, environmentId, assetId, (asset) => {
-    if (thumbnailTime !== undefined) requireThumbnailTime(asset, thumbnailTime);
+    if (update.thumbnail_time !== undefined) requireThumbnailTime(asset, update.thumbnail_time);
     return {
-      passthrough: passthrough === undefined ? asset.passthrough : passthrough || null,
-      meta: mergeMeta(asset.meta, meta),
-      thumbnail_time: thumbnailTime ?? asset.thumbnail_time,
+      ...ownerColumns(update),
+      meta: mergeMeta(asset.meta, update.meta),
+      thumbnail_time: update.thumbnail_time ?? asset.thumbnail_time,
     };
   });
 
@@ -41,7 +41,7 @@ export const deleteThumbnailTime = async (
   environmentId: string,
   assetId: string,
 ): Promise<void> => {
-  await changeAsset(context, environmentId, assetId, (asset) => ({ ...asset, thumbnail_time: null }));
+  await changeAsset(context, environmentId, assetId, () => ({ thumbnail_time: null }));
 };
 
 const MAX_TITLE = 512;
@@ -51,27 +51,20 @@ const changeAsset = async (
   context: DomainContext,
   environmentId: string,
   assetId: string,
-  change: (asset: Row<'asset'>) => Changeable,
+  changeOf: (asset: Row<'asset'>) => Change,
 ): Promise<AssetView> => {
   if (!isId(assetId)) throw new KinoraError('not_found');
   return context.database.transaction(async (tx) => {
     const asset = await lockAssetForUpdate(tx, environmentId, assetId);
     if (!asset) throw new KinoraError('not_found');
-    const { passthrough, meta, thumbnail_time } = change(asset);
-    await saveChanges(context, tx, asset, { passthrough, meta, thumbnail_time });
+    await saveChanges(context, tx, asset, changeOf(asset));
     return viewAsset(context, tx, assetId);
   });
 };
 
-const saveChanges = async (
-  context: Context,
-  tx: Transaction,
-  asset: Row<'asset'>,
-  change: Partial<Changeable>,
-): Promise<void> => {
-  const changed = { ...asset, ...change };
-  if (isDeepStrictEqual(changed, asset)) return;
-  await updateAssetRow(tx, asset.id, changed);
+const saveChanges = async (context: Context, tx: Transaction, asset: Row<'asset'>, change: Change): Promise<void> => {
+  if (isDeepStrictEqual({ ...asset, ...change }, asset)) return;
+  await updateAssetRow(tx, asset.id, change);
   await recordAssetEvent(context, tx, 'video.asset.updated', asset.id);
 };
 
@@ -88,10 +81,10 @@ const requireThumbnailTime = (asset: Row<'asset'>, seconds: number): void => {
 
 const mergeMeta = (
   current: Readonly<Record<string, string>> | null,
-  given: UpdateAssetBody['meta'] = {},
+  change: AssetUpdate['meta'] = {},
 ): Record<string, string> | null => {
-  const kept = Object.entries({ ...current, ...given }).filter(([, value]) => value !== '');
-  return kept.length > 0 ? Object.fromEntries(kept) : null;
+  const entries = Object.entries({ ...current, ...change }).filter(([, value]) => value !== '');
+  return entries.length > 0 ? Object.fromEntries(entries) : null;
 };
 
 /** Sets the time in a transaction that has locked the asset. */

@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 2000;
  * the ingest records the warning. Never rejects: it resolves when this is committed, the database fails, or two seconds pass.
  */
 export const warnFramesLost = async (
-  { database, clock, logger }: Pick<DomainContext, 'database' | 'clock'> & { readonly logger: Logger },
+  { database, clock, wire, logger }: Pick<DomainContext, 'database' | 'clock' | 'wire'> & { readonly logger: Logger },
   assetId: string,
   loss: SegmentLoss,
 ): Promise<void> => {
@@ -21,7 +21,7 @@ export const warnFramesLost = async (
     .transaction(async (tx) => {
       const warning = describeSegmentLoss(loss);
       const asset = await saveFramesLost(tx, assetId, warning.message);
-      if (asset?.status === 'ready') await recordAssetWarning({ clock }, tx, asset, warning);
+      if (asset?.status === 'ready') await recordAssetWarning({ clock, wire }, tx, asset, warning);
     })
     .catch((error: unknown) => {
       logger.warn({ err: error, asset_id: assetId }, 'warning about lost frames not recorded');

@@ -1,5 +1,3 @@
-import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
-import type { Path, Problems } from '../../api/validate/problems.js';
 import type { Database, Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import {
@@ -14,7 +12,9 @@ import { getInstallationSecret } from '../../db/tables/server/installation.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import type { Path, Problems } from '../../lib/problems.js';
 import { getEnvironmentId } from '../access/tokens.js';
+import type { NewPlaybackId } from '../requests/asset-request.js';
 import { createSecretBox, type SecretBox } from './secret-box.js';
 import type { DrmConfiguration, DrmSettings } from './settings.js';
 

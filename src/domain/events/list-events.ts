@@ -1,10 +1,10 @@
-import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';
 import { findEvent, listEvents as listEventRows } from '../../db/tables/server/event.js';
 import { listAttemptsOfEvent } from '../../db/tables/server/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isUuid } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import type { CursorPosition, ListQuery } from '../requests/list-query.js';
 
 export interface EventFilter {
   readonly type?: string | undefined;
@@ -15,7 +15,7 @@ export interface EventFilter {
 export interface EventPage {
   readonly events: readonly Row<'event'>[];
   /** Null on the last page. */
-  readonly nextCursor: string | null;
+  readonly next: CursorPosition | null;
 }
 
 /** Newest first. */
@@ -31,7 +31,7 @@ export const listEvents = async (
   const events = rows.slice(0, query.limit);
   const last = events.at(-1);
   const more = last !== undefined && rows.length > events.length;
-  return { events, nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null };
+  return { events, next: more ? { createdAt: last.created_at, seq: last.seq } : null };
 };
 
 /**

@@ -11,7 +11,7 @@ export interface NewEvent {
   readonly environmentId: string;
   readonly type: EventType;
   readonly object: { readonly type: EventObjectType; readonly id: string };
-  /** The resource at this moment, as receivers see it (`api/serialize/event.ts`). */
+  /** The resource at this moment, as receivers see it (`WireFormat`). */
   readonly data: object;
 }
 

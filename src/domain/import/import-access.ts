@@ -1,5 +1,4 @@
 import { createPublicKey } from 'node:crypto';
-import { validateCreatePlaybackRestriction } from '../../api/validate/playback-restriction.js';
 import {
   findPlaybackRestrictionRules,
   insertPlaybackRestriction,
@@ -24,11 +23,11 @@ const refuse = (message: string): never => {
  * @throws KinoraError `invalid_parameters`, `conflict` when it belongs to another environment
  */
 export const importPlaybackRestriction = async (
-  { database, clock, onPlaybackRestrictionChanged }: DomainContext,
+  { database, clock, wire, onPlaybackRestrictionChanged }: DomainContext,
   { environmentId, id, rules }: Target & { readonly rules: unknown },
 ): Promise<boolean> => {
   if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a playback restriction.`);
-  const checked = validateCreatePlaybackRestriction(rules);
+  const checked = wire.readPlaybackRestriction(rules);
   const db = database.queryable;
   const [existing] = await findPlaybackRestrictionRules(db, [id]);
   if (existing?.environment_id === environmentId) return false;

@@ -1,5 +1,3 @@
-import { isWebUrl } from '../../api/validate/formats.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Queryable, Transaction } from '../../db/database.js';
 import { findAssetById, insertAsset, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { saveSourceValidator } from '../../db/tables/assets/asset-ingest.js';
@@ -15,17 +13,19 @@ import { findTrackById, insertTracks } from '../../db/tables/assets/track.js';
 import { findPlaybackIdOwner } from '../../db/tables/playback/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { Problems } from '../../lib/problems.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
-import { limitTestAsset, UNPREPARED } from '../assets/create-asset.js';
+import { limitTestAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 import { makePlaybackIds } from '../playback/playback-ids.js';
 import { queues } from '../queues.js';
 import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/static-renditions.js';
+import { isWebUrl } from '../requests/inputs.js';
 import type { ImportedTrack, ImportOrder } from './import-order.js';
 import { playlistUrl } from './playlist-url.js';
 
-type Context = Pick<DomainContext, 'database' | 'queue' | 'clock' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'database' | 'queue' | 'clock' | 'wire' | 'artifactUrls'>;
 
 /**
  * Makes an asset with the IDs that it has on another server, and queues its ingest, in one transaction. Only the
@@ -86,7 +86,6 @@ const insert = async (context: Context, tx: Transaction, order: ImportOrder): Pr
   await checkFree(tx, order);
   const { meta, mp4_support, ...columns } = settings;
   const asset = await insertAsset(tx, {
-    ...UNPREPARED,
     ...columns,
     id,
     environment_id: environmentId,
@@ -94,7 +93,6 @@ const insert = async (context: Context, tx: Transaction, order: ImportOrder): Pr
     mp4_support,
     static_renditions_status: mp4_support === 'none' ? null : 'preparing',
     meta: meta && JSON.stringify(meta),
-    directives: null,
   });
   await insertAssetInputs(tx, id, [mainInput(order), ...tracks.map(trackInput)]);
   // One by one, so that the order of creation does not depend on how the database inserts several rows.

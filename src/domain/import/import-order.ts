@@ -1,5 +1,5 @@
-import type { NewStaticRendition } from '../../api/schemas/static-rendition.js';
 import type { MainTrackIds, Row } from '../../db/schema.js';
+import type { NewStaticRendition } from '../requests/asset-request.js';
 
 /** An alternate audio or text track that keeps its ID. */
 export interface ImportedTrack {

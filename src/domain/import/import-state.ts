@@ -1,4 +1,3 @@
-import { serializeAsset } from '../../api/serialize/asset.js';
 import type { Borrowed, Row } from '../../db/schema.js';
 import { findAssetView } from '../../db/tables/assets/asset-view.js';
 import { findImport, type ImportRow, listBorrowing, saveImport } from '../../db/tables/assets/import-asset.js';
@@ -8,7 +7,7 @@ import { isId } from '../../lib/ids.js';
 import { toAssetView } from '../asset-view/get-asset.js';
 import type { DomainContext } from '../context.js';
 
-type Context = Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'database' | 'clock' | 'wire' | 'artifactUrls'>;
 
 /** Where the import of an asset stands. Survives JSON. */
 export interface ImportStatus {
@@ -41,9 +40,9 @@ export const findImportStatus = async (
     error ? [[id, (error as NonNullable<Row<'track'>['error']>).messages.join(' ')]] : [],
   );
   return {
-    ...(row && { state: row.state }),
-    ...(row?.borrowed && { borrowed: row.borrowed }),
-    ...(view && { asset: serializeAsset(toAssetView(context, view)) as Record<string, unknown> }),
+    state: row?.state,
+    borrowed: row?.borrowed ?? undefined,
+    asset: view && (context.wire.asset(toAssetView(context, view)) as Record<string, unknown>),
     trackErrors: Object.fromEntries(errors),
   };
 };

@@ -1,6 +1,6 @@
-import { mp4Supports, resolutions } from '../../api/schemas/asset.js';
 import type { MainTrackIds } from '../../db/schema.js';
 import { isId, newId } from '../../lib/ids.js';
+import { mp4Supports, resolutions } from '../requests/asset-request.js';
 import type { ImportedRendition, ImportedSettings, ImportedTrack, ImportOrder } from './import-order.js';
 import type { SourceAsset, SourceTrack } from './source-asset.js';
 

@@ -1,11 +1,11 @@
 import { createPublicKey } from 'node:crypto';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { Database } from '../../db/database.js';
 import { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
 import { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { lastOf } from '../../lib/last-of.js';
 import { createTtlCache } from '../../lib/ttl-cache.js';
 import {
   parseAnimatedParameters,

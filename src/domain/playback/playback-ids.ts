@@ -1,6 +1,3 @@
-import type { NewPlaybackId } from '../../api/schemas/playback-id.js';
-import type { PlaybackIdRecord } from '../../api/serialize/asset.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
 import { lockAsset } from '../../db/tables/assets/asset.js';
 import {
@@ -11,9 +8,12 @@ import {
 } from '../../db/tables/playback/playback-id.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
+import { Problems } from '../../lib/problems.js';
+import type { PlaybackIdRecord } from '../asset-view/asset-view.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
+import type { NewPlaybackId } from '../requests/asset-request.js';
 
 /** One id per policy, duplicates included. `reserved` are the IDs of the first ones. */
 export const makePlaybackIds = (
@@ -90,7 +90,7 @@ export const deletePlaybackId = async (
 
 /** Removes every playback ID of an asset in an open transaction; viewers lose access within seconds. */
 export const removePlaybackIdsOf = async (
-  context: Pick<DomainContext, 'clock' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
   assetId: string,
 ): Promise<string[]> => {

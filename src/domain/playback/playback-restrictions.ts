@@ -1,4 +1,3 @@
-import type { PlaybackRestrictionRules } from '../../api/validate/playback-restriction.js';
 import type { Row } from '../../db/schema.js';
 import {
   countPlaybackRestrictions,
@@ -13,6 +12,9 @@ import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
 type Restriction = Row<'playback_restriction'>;
+
+/** The rules of a restriction with all defaults filled in. */
+export type PlaybackRestrictionRules = Pick<Restriction, 'referrer' | 'user_agent'>;
 
 export const createPlaybackRestriction = (
   context: DomainContext,

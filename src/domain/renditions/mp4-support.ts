@@ -1,5 +1,3 @@
-import type { Mp4Support } from '../../api/schemas/static-rendition.js';
-import type { AssetView } from '../../api/serialize/asset.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
@@ -13,12 +11,14 @@ import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { planMp4Support, renditionSource } from '../../media/plan/static-rendition.js';
+import type { AssetView } from '../asset-view/asset-view.js';
 import { viewAsset } from '../asset-view/get-asset.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
+import type { Mp4Support } from '../requests/asset-request.js';
 import { dropRendition, orderFile } from './static-renditions.js';
 
-type Context = Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>;
 
 /**
  * Changes which files `mp4_support` provides; files that the old and the new value share are kept.

@@ -22,7 +22,7 @@ export interface MadeFile {
   readonly frame?: Size;
 }
 
-type Context = Pick<DomainContext, 'database' | 'clock' | 'queue' | 'artifactUrls'>;
+type Context = Pick<DomainContext, 'database' | 'clock' | 'wire' | 'queue' | 'artifactUrls'>;
 type Change = Parameters<typeof updatePreparingRendition>[2];
 
 /**
@@ -94,7 +94,7 @@ const renditionError = (error: unknown): { type: string; messages: string[] } =>
 
 /** An asset that fails has no files. Call it in the transaction in which the ingest fails, after that event. */
 export const failRenditions = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'artifactUrls'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>,
   tx: Transaction,
   asset: Pick<Row<'asset'>, 'id' | 'environment_id' | 'mp4_support' | 'error'>,
 ): Promise<void> => {

@@ -1,6 +1,3 @@
-import type { NewStaticRendition } from '../../api/schemas/static-rendition.js';
-import type { RenditionRecord } from '../../api/serialize/rendition.js';
-import { serializeRenditionEvent } from '../../api/serialize/rendition.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
@@ -12,9 +9,11 @@ import {
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import { renditionFileName } from '../../media/plan/static-rendition.js';
+import type { RenditionRecord } from '../asset-view/asset-view.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 import { queues } from '../queues.js';
+import type { NewStaticRendition } from '../requests/asset-request.js';
 
 export interface RenditionJob {
   readonly assetId: string;
@@ -128,7 +127,7 @@ export const dropRendition = async (
 
 /** `rendition` is its state as receivers see it. */
 export const recordRenditionEvent = async (
-  context: Pick<DomainContext, 'clock'>,
+  context: Pick<DomainContext, 'clock' | 'wire'>,
   tx: Transaction,
   environmentId: string,
   happened: 'created' | 'ready' | 'skipped' | 'errored' | 'deleted',
@@ -138,6 +137,6 @@ export const recordRenditionEvent = async (
     environmentId,
     type: `video.asset.static_rendition.${happened}`,
     object: { type: 'static-rendition', id: rendition.id },
-    data: serializeRenditionEvent(rendition),
+    data: context.wire.renditionEvent(rendition),
   });
 };

@@ -1,14 +1,25 @@
-import type { CreateTrackBody } from '../../api/schemas/track.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
 import { insertTracks } from '../../db/tables/assets/track.js';
 import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
+import { Problems } from '../../lib/problems.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
+
+/** A valid request for a track. */
+export interface NewTrack {
+  readonly url: string;
+  readonly type: 'text' | 'audio';
+  readonly text_type?: 'subtitles' | undefined;
+  readonly language_code: string;
+  readonly name?: string | undefined;
+  /** Text tracks only, like the next one. */
+  readonly closed_captions?: boolean | undefined;
+  readonly passthrough?: string | undefined;
+}
 
 /**
  * Adds a track to a ready asset and queues its ingest.
@@ -18,7 +29,7 @@ export const createTrack = (
   context: DomainContext,
   environmentId: string,
   assetId: string,
-  request: CreateTrackBody,
+  request: NewTrack,
 ): Promise<Row<'track'>> =>
   changeTracks(context, environmentId, assetId, (locked) => addTrack(context, locked, request));
 
@@ -27,9 +38,9 @@ export const createTrack = (
  * @throws KinoraError `invalid_parameters`
  */
 export const addTrack = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   { tx, asset, tracks }: LockedTracks,
-  request: CreateTrackBody,
+  request: NewTrack,
 ): Promise<Row<'track'>> => {
   if (asset.status !== 'ready')
     throw new KinoraError('invalid_parameters', { messages: ['Tracks can only be added to a ready asset'] });

@@ -28,7 +28,7 @@ export const deleteTrack = (
 
 /** Runs in a transaction that has locked the asset. */
 export const dropTrack = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'assetHook'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'assetHook'>,
   tx: Transaction,
   environmentId: string,
   track: Row<'track'>,

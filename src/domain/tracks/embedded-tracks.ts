@@ -1,4 +1,3 @@
-import { isLanguageCode } from '../../api/validate/language-code.js';
 import type { Transaction } from '../../db/database.js';
 import type { NewRow, Row } from '../../db/schema.js';
 import { findEnvironmentOf } from '../../db/tables/assets/asset.js';
@@ -11,6 +10,7 @@ import type { AudioFacts, SourceFacts, StreamLabel, TextFacts } from '../../medi
 import { isReadableText } from '../../media/text/embedded-text.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
+import { isLanguageCode } from '../requests/language-code.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
@@ -92,7 +92,7 @@ export const labelName = ({ title, language }: StreamLabel, otherwise: string): 
 
 /** Creates the tracks of an asset that becomes ready, in the transaction, and queues their ingest. */
 export const insertEmbeddedTracks = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   tx: Transaction,
   assetId: string,
   facts: SourceFacts,

@@ -1,13 +1,13 @@
-import type { GeneratedSubtitles, Input } from '../../api/schemas/input.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Transaction } from '../../db/database.js';
 import type { NewRow, Row } from '../../db/schema.js';
 import { listAssetInputs } from '../../db/tables/assets/asset-input.js';
 import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
+import { Problems } from '../../lib/problems.js';
 import { recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
+import type { AssetInput, GeneratedSubtitles } from '../requests/asset-request.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
@@ -39,7 +39,7 @@ export const generateSubtitles = (
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const addGeneratedSubtitles = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   { tx, asset, tracks, get }: LockedTracks,
   audioTrackId: string,
   entries: readonly GeneratedSubtitles[],
@@ -73,7 +73,7 @@ const requestedSubtitles = async (
   tracks: readonly Row<'track'>[],
 ): Promise<RequestedSubtitles[]> =>
   (await listAssetInputs(tx, assetId)).flatMap(({ settings, position }) => {
-    const entries = (settings as Partial<Input>).generated_subtitles ?? [];
+    const entries = (settings as AssetInput).generated_subtitles ?? [];
     if (entries.length === 0) return [];
     // The audio of the main input is not an input itself.
     const audio = tracks.find(
@@ -91,7 +91,7 @@ export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string)
 
 /** Announces the tracks of `insertGeneratedSubtitles` and queues the work on them, after the asset's ready event. */
 export const startGeneratedSubtitles = async (
-  context: Pick<DomainContext, 'clock' | 'queue' | 'recognizesSpeech'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'recognizesSpeech'>,
   tx: Transaction,
   asset: Row<'asset'>,
 ): Promise<void> => {
@@ -141,7 +141,7 @@ const generatedRows = (
 };
 
 const startRecognition = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   tx: Transaction,
   asset: Row<'asset'>,
   track: Row<'track'>,

@@ -19,7 +19,7 @@ export interface NewText {
 
 /** Adds a text track whose text is already stored, in a transaction that has locked the asset. */
 export const publishText = async (
-  context: Pick<DomainContext, 'clock'>,
+  context: Pick<DomainContext, 'clock' | 'wire'>,
   tx: Transaction,
   asset: Row<'asset'>,
   { id, name, languageCode, closedCaptions, passthrough, recognized }: NewText,

@@ -1,4 +1,3 @@
-import { serializeTrackEvent } from '../../api/serialize/track.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';
@@ -6,7 +5,7 @@ import { recordEvent } from '../events/record-event.js';
 
 /** Records an event about a track; `track` is its state as receivers see it. */
 export const recordTrackEvent = async (
-  context: Pick<DomainContext, 'clock'>,
+  context: Pick<DomainContext, 'clock' | 'wire'>,
   tx: Transaction,
   environmentId: string,
   happened: 'created' | 'ready' | 'errored' | 'deleted',
@@ -16,6 +15,6 @@ export const recordTrackEvent = async (
     environmentId,
     type: `video.asset.track.${happened}`,
     object: { type: 'track', id: track.id },
-    data: serializeTrackEvent(track),
+    data: context.wire.trackEvent(track),
   });
 };

@@ -1,5 +1,3 @@
-import type { AssetInput } from '../../api/validate/create-asset.js';
-import { roleOfInput } from '../../api/validate/inputs.js';
 import type { Transaction } from '../../db/database.js';
 import type { NewRow } from '../../db/schema.js';
 import { findEnvironmentOf } from '../../db/tables/assets/asset.js';
@@ -7,6 +5,8 @@ import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
+import type { AssetInput } from '../requests/asset-request.js';
+import { roleOfInput } from '../requests/inputs.js';
 import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
@@ -63,7 +63,7 @@ export const insertSideCars = async (
  * Records events for the tracks of the creation request when the asset becomes ready, and queues the unfinished ones.
  */
 export const announceSideCars = async (
-  context: Pick<DomainContext, 'clock' | 'queue'>,
+  context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   tx: Transaction,
   assetId: string,
 ): Promise<void> => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isLanguageCode } from '../../api/validate/language-code.js';
+import { isLanguageCode } from '../requests/language-code.js';
 import { claimName, languageName } from './track-name.js';
 
 test.each([

@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { UpdateTrackBody } from '../../api/schemas/track.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
 import { updateTrackRow } from '../../db/tables/assets/track.js';
+import { Problems } from '../../lib/problems.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { changeTracks } from './change-tracks.js';
 import { claimName, languageName, takenNames } from './track-name.js';
+
+/** What a valid request changes. */
+export interface TrackUpdate {
+  readonly language_code?: string | undefined;
+  readonly name?: string | undefined;
+  readonly closed_captions?: boolean | undefined;
+  readonly passthrough?: string | undefined;
+}
 
 /**
  * Changes the given fields and keeps the rest: an empty `passthrough` clears it, an empty `name` is replaced by the
@@ -18,7 +25,7 @@ export const updateTrack = (
   environmentId: string,
   assetId: string,
   trackId: string,
-  update: UpdateTrackBody,
+  update: TrackUpdate,
 ): Promise<Row<'track'>> =>
   changeTracks(context, environmentId, assetId, async ({ tx, tracks, get }) => {
     const track = get(trackId);

@@ -1,6 +1,4 @@
-import type { VocabularyBody } from '../../api/schemas/vocabulary.js';
-import type { VocabularyRecord } from '../../api/serialize/vocabulary.js';
-import type { PageQuery } from '../../api/validate/list-query.js';
+import type { Row } from '../../db/schema.js';
 import {
   findVocabulary,
   insertVocabulary,
@@ -11,11 +9,23 @@ import {
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import type { PageQuery } from '../requests/list-query.js';
+
+export interface VocabularyContent {
+  readonly name?: string | undefined;
+  readonly phrases: string[];
+  readonly passthrough?: string | undefined;
+}
+
+export type VocabularyRecord = Pick<
+  Row<'transcription_vocabulary'>,
+  'id' | 'created_at' | 'updated_at' | 'name' | 'phrases' | 'passthrough'
+>;
 
 type Context = Pick<DomainContext, 'database' | 'clock'>;
 
 /** An empty string counts as absent. */
-const contentOf = ({ name, phrases, passthrough }: VocabularyBody) => ({
+const contentOf = ({ name, phrases, passthrough }: VocabularyContent) => ({
   name: name || null,
   phrases,
   passthrough: passthrough || null,
@@ -24,7 +34,7 @@ const contentOf = ({ name, phrases, passthrough }: VocabularyBody) => ({
 export const createVocabulary = (
   { database, clock }: Context,
   environmentId: string,
-  body: VocabularyBody,
+  body: VocabularyContent,
 ): Promise<VocabularyRecord> =>
   insertVocabulary(database.queryable, {
     id: newId(),
@@ -56,7 +66,7 @@ export const updateVocabulary = async (
   { database, clock }: Context,
   environmentId: string,
   id: string,
-  body: VocabularyBody,
+  body: VocabularyContent,
 ): Promise<VocabularyRecord> => {
   const content = { ...contentOf(body), updated_at: clock.now() };
   return found(await replaceVocabulary(database.queryable, environmentId, id, content));

@@ -1,5 +1,3 @@
-import type { AssetRequest } from '../../api/validate/create-asset.js';
-import { validateCreateUpload } from '../../api/validate/create-upload.js';
 import type { Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { saveEarlyPlayback } from '../../db/tables/assets/asset-ingest.js';
@@ -9,6 +7,7 @@ import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { checkNewAsset, insertNewAsset } from '../assets/create-asset.js';
 import type { DomainContext } from '../context.js';
 import { queues } from '../queues.js';
+import type { AssetRequest } from '../requests/asset-request.js';
 import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
@@ -32,7 +31,7 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
       id: upload.target_asset_id,
       environmentId: upload.environment_id,
       uploadId,
-      request: { ...request, test: request.test || upload.is_test },
+      request: { ...request, settings: { ...request.settings, is_test: request.settings.is_test || upload.is_test } },
       requestId: upload.request_id ?? undefined,
       playbackIds: (upload.early_playback_ids ?? []).map(({ id }) => id),
     });
@@ -46,13 +45,13 @@ export const completeUpload = (context: DomainContext, uploadId: string): Promis
 
 /** Validates the stored settings again as a request; returns its problems. */
 export const readUploadSettings = async (
-  context: Pick<DomainContext, 'assetHook'>,
+  context: Pick<DomainContext, 'wire' | 'assetHook'>,
   db: Queryable,
   upload: Row<'upload'>,
 ): Promise<AssetRequest | KinoraError> => {
   const quality = (await findEnvironment(db, upload.environment_id))!.default_video_quality;
   try {
-    const { asset: request } = validateCreateUpload({ new_asset_settings: upload.new_asset_settings }, quality);
+    const { asset: request } = context.wire.readUpload({ new_asset_settings: upload.new_asset_settings }, quality);
     await checkNewAsset(context, db, upload.environment_id, request);
     return request;
   } catch (error) {

@@ -1,9 +1,9 @@
-import type { AssetRequest } from '../../api/validate/create-asset.js';
-import { roleOfInput } from '../../api/validate/inputs.js';
 import type { EarlyPlayback, EarlyPlaybackId, Row } from '../../db/schema.js';
 import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../../db/tables/assets/upload.js';
 import { newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import type { AssetRequest } from '../requests/asset-request.js';
+import { roleOfInput } from '../requests/inputs.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /** The settings of an upload's asset. */
@@ -11,8 +11,8 @@ export type UploadSettings = AssetRequest;
 
 /** Why settings don't allow an upload to play before it is complete; undefined when they do. */
 export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'upload'>): string | undefined => {
-  if (request.normalizeAudio) return 'normalize_audio measures the loudness of all of the audio';
-  if (request.videoQuality === 'plus' && !request.test && !upload.is_test)
+  if (request.settings.normalize_audio) return 'normalize_audio measures the loudness of all of the audio';
+  if (request.settings.video_quality === 'plus' && !request.settings.is_test && !upload.is_test)
     return 'quality plus measures the whole file';
   if (request.inputs.some((input, position) => roleOfInput(input, position) === 'overlay'))
     return 'overlays are fetched when the upload is complete';
@@ -36,7 +36,7 @@ export const newPlaybackIds = (request: UploadSettings): EarlyPlaybackId[] =>
 
 /** Records that a waiting upload can be played. Returns false when it does not wait any more. */
 export const announceEarlyPlayback = (
-  context: Pick<DomainContext, 'database' | 'queue' | 'clock'>,
+  context: Pick<DomainContext, 'database' | 'queue' | 'clock' | 'wire'>,
   uploadId: string,
   playbackIds: readonly EarlyPlaybackId[],
 ): Promise<boolean> =>

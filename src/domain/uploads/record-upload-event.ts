@@ -1,4 +1,3 @@
-import { serializeUploadEvent } from '../../api/serialize/upload.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../context.js';
@@ -9,7 +8,7 @@ export type UploadEventType = Extract<EventType, `video.upload.${string}`>;
 
 /** Records an event about an upload in its current state, in the transaction of the change. */
 export const recordUploadEvent = (
-  context: Pick<DomainContext, 'queue' | 'clock'>,
+  context: Pick<DomainContext, 'queue' | 'clock' | 'wire'>,
   tx: Transaction,
   type: UploadEventType,
   upload: Row<'upload'>,
@@ -18,5 +17,5 @@ export const recordUploadEvent = (
     environmentId: upload.environment_id,
     type,
     object: { type: 'upload', id: upload.id },
-    data: serializeUploadEvent(upload),
+    data: context.wire.uploadEvent(upload),
   });

@@ -1,5 +1,3 @@
-import type { DeliveryReport } from '../../api/serialize/delivery-usage.js';
-import type { DeliveryUsageQuery } from '../../api/validate/delivery-usage.js';
 import {
   countDeliveredAssets,
   findReportedAssets,
@@ -8,6 +6,32 @@ import {
 } from '../../db/tables/playback/usage.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
+import type { PageQuery } from '../requests/list-query.js';
+
+/** A time window in Unix seconds, including the start and excluding the end. */
+export type Window = readonly [startSeconds: number, endSeconds: number];
+
+export interface DeliveryUsageQuery {
+  readonly page: PageQuery;
+  readonly window: Window;
+  readonly assetId: string | undefined;
+  readonly liveStreamId: string | undefined;
+}
+
+/** The delivery of an asset in a time window; the asset may have been deleted. */
+export interface DeliveryReport {
+  readonly asset: {
+    readonly id: string;
+    readonly state: string;
+    readonly created_at: Date;
+    readonly deleted_at: Date | null;
+    readonly duration_seconds: number | null;
+    readonly resolution_tier: string | null;
+    readonly video_quality: 'basic' | 'plus' | 'premium';
+    readonly passthrough: string | null;
+  };
+  readonly tiers: readonly { readonly tier: string; readonly seconds: number }[];
+}
 
 export interface DeliveryUsagePage {
   readonly reports: DeliveryReport[];

@@ -1,5 +1,3 @@
-import { serializeWebhook } from '../../api/serialize/webhook.js';
-import { encodeCursor, type ListQuery } from '../../api/validate/list-query.js';
 import type { Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findEnvironment } from '../../db/tables/server/environment.js';
@@ -18,6 +16,7 @@ import { isUuid, newUuid } from '../../lib/ids.js';
 import type { WebhookSender } from '../../net/send-webhook.js';
 import type { DomainContext } from '../context.js';
 import { makeEvent } from '../events/record-event.js';
+import type { CursorPosition, ListQuery } from '../requests/list-query.js';
 import { attemptDelivery } from './attempt-delivery.js';
 import { MAX_ATTEMPTS } from './retry-timetable.js';
 
@@ -30,7 +29,7 @@ export interface DeliveryView {
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
   /** Null on the last page. */
-  readonly nextCursor: string | null;
+  readonly next: CursorPosition | null;
 }
 
 const viewDeliveries = async (db: Queryable, rows: readonly DeliveryRow[]): Promise<DeliveryView[]> => {
@@ -57,7 +56,7 @@ export const listDeliveries = async (
   const more = last !== undefined && rows.length > page.length;
   return {
     deliveries: await viewDeliveries(database.queryable, page),
-    nextCursor: more ? encodeCursor({ createdAt: last.created_at, seq: last.seq }) : null,
+    next: more ? { createdAt: last.created_at, seq: last.seq } : null,
   };
 };
 
@@ -117,7 +116,7 @@ export const testWebhook = async (
     {
       type: 'kinora.webhook.test',
       object: { type: 'webhook', id: webhook.id },
-      data: serializeWebhook(webhook),
+      data: context.wire.webhook(webhook),
     },
     createdAt,
   );

@@ -1,5 +1,3 @@
-import type { CreateWebhookBody, UpdateWebhookBody } from '../../api/schemas/webhook.js';
-import { Problems } from '../../api/validate/problems.js';
 import type { Row } from '../../db/schema.js';
 import {
   findWebhook,
@@ -12,8 +10,16 @@ import {
 import { stopDeliveries } from '../../db/tables/server/webhook-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isShortId, newShortId, newSigningSecret } from '../../lib/ids.js';
+import { Problems } from '../../lib/problems.js';
 import type { WebhookSender } from '../../net/send-webhook.js';
 import type { DomainContext } from '../context.js';
+
+export interface NewWebhook {
+  readonly address: string;
+}
+
+/** At least one field. */
+export type WebhookUpdate = Partial<NewWebhook> & { readonly enabled?: boolean | undefined };
 
 const refuseAddress = (complaint: string): never => {
   const problems = new Problems();
@@ -33,7 +39,7 @@ export const createWebhook = async (
   context: DomainContext,
   sender: WebhookSender,
   environmentId: string,
-  { address }: CreateWebhookBody,
+  { address }: NewWebhook,
 ): Promise<Row<'webhook'>> => {
   await checkAllowed(sender, address);
   const created = await insertWebhook(context.database.queryable, {
@@ -73,7 +79,7 @@ export const updateWebhook = async (
   context: DomainContext,
   sender: WebhookSender,
   { environment_id: environmentId, id, ...before }: Row<'webhook'>,
-  change: UpdateWebhookBody,
+  change: WebhookUpdate,
 ): Promise<Row<'webhook'>> => {
   if (change.address !== undefined && change.address !== before.address) await checkAllowed(sender, change.address);
   return context.database.transaction(async (tx) => {

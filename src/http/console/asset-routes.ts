@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { serializeAsset } from '../../api/serialize/asset.js';
-import { lastOf } from '../../api/validate/list-query.js';
+import { serializeAsset } from '../../api/responses/asset.js';
 import { getAsset } from '../../domain/asset-view/get-asset.js';
 import { getAssetMedia } from '../../domain/assets/asset-media.js';
 import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
 import { getTitles, searchAssets } from '../../domain/assets/search-assets.js';
+import { lastOf } from '../../lib/last-of.js';
 import { findSession, type IdentifyCaller } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readAssetSearch } from './read-asset-search.js';

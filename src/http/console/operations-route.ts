@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import pTimeout from 'p-timeout';
-import { lastOf } from '../../api/validate/list-query.js';
 import { type ListedJob, listJobs } from '../../db/tables/server/list-jobs.js';
+import { lastOf } from '../../lib/last-of.js';
 import { findSession } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { requireAdministrator } from './require-permission.js';

@@ -1,6 +1,7 @@
-import { lastOf, readPage } from '../../api/validate/list-query.js';
-import { Problems } from '../../api/validate/problems.js';
+import { readPage } from '../../api/validate/list-query.js';
 import { type AssetSearch, sortColumns } from '../../domain/assets/search-assets.js';
+import { lastOf } from '../../lib/last-of.js';
+import { Problems } from '../../lib/problems.js';
 
 /** The longest title that an asset can have. */
 const MAX_SEARCH_LENGTH = 512;

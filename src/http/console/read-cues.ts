@@ -1,5 +1,5 @@
-import { Problems } from '../../api/validate/problems.js';
 import { invalidParameters } from '../../lib/errors.js';
+import { Problems } from '../../lib/problems.js';
 import type { Cue } from '../../media/text/subtitles.js';
 
 /** The body of a request that replaces cues. @throws KinoraError `invalid_parameters` that names the cue */

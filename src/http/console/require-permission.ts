@@ -1,5 +1,5 @@
-import type { Permission } from '../../api/schemas/permissions.js';
 import type { Caller } from '../../domain/access/authenticate.js';
+import type { Permission } from '../../domain/access/permissions.js';
 import type { Session } from '../../domain/access/sessions.js';
 import { KinoraError } from '../../lib/errors.js';
 

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import type { Permission } from '../../api/schemas/permissions.js';
-import { serializeTrack } from '../../api/serialize/track.js';
-import { lastOf } from '../../api/validate/list-query.js';
+import { serializeTrack } from '../../api/responses/track.js';
 import { validateUpdateTrack } from '../../api/validate/track.js';
+import type { Permission } from '../../domain/access/permissions.js';
 import { addTextFile, getCues, replaceCues, type TrackOf } from '../../domain/tracks/stored-text.js';
 import { invalidParameters } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import { findSession } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { readCues } from './read-cues.js';

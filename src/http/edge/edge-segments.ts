@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { Production, SegmentStore } from '../../cache/segment-store.js';
 import type { EdgeLookups } from '../../domain/edge/edge-lookups.js';
 import type { EdgeReports } from '../../domain/edge/edge-reports.js';
@@ -9,6 +8,7 @@ import { isInClip, renditionChild } from '../../domain/playback/write-playlist.j
 import { refusal } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import { lastOf } from '../../lib/last-of.js';
 import { AUDIO_RENDITION, alternateAudioTrack } from '../../media/plan/find-segment.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import { forwardedHeaders } from '../pass-through.js';

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import { writeImagePlaylist } from '../../domain/playback/write-image-playlist.js';
 import { IMAGES_RENDITION, renditionChild } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import {
   parseAnimatedParameters,
   parseStoryboardFormat,

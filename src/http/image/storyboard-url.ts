@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { Query } from '../stream/viewer-routes.js';
 
 /**

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { OpenMaster } from '../../domain/assets/open-master.js';
 import { isManifest, openShotList } from '../../domain/assets/shot-list.js';
 import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import { planShotImage } from '../../packager/image-jobs.js';
 import type { ImageProducer } from '../../packager/produce-image.js';
 import type { OpenResult } from '../../robots/jobs/open-result.js';

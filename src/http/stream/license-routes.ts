@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { PlayableFinder } from '../../domain/playback/find-playable.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { ServiceCaller } from '../../net/call-service.js';
 import { accessRequest } from './open-playback.js';
 import type { Query } from './viewer-routes.js';

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { escapeHtml } from '../../lib/escape-html.js';
 import { isId } from '../../lib/ids.js';
+import { lastOf } from '../../lib/last-of.js';
 import { element, textElement, xmlDocument } from '../../media/playlist/xml.js';
 import { parseQuery } from '../plugins/parse-query.js';
 import { DEFAULT_TITLE, type EmbedSize, findThumbnail, fitSize, videoSize } from './embed.js';

@@ -1,4 +1,4 @@
-import { lastOf } from '../../api/validate/list-query.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { Query } from './viewer-routes.js';
 
 /** Tokens in the page's URL, named like the attributes of the original player. */

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { AccessCheck } from '../../domain/playback/check-access.js';
 import type { Playable } from '../../domain/playback/find-playable.js';
 import { escapeHtml } from '../../lib/escape-html.js';
+import { lastOf } from '../../lib/last-of.js';
 import { cardTags } from './card-tags.js';
 import { DEFAULT_TITLE, findThumbnail, videoSize } from './embed.js';
 import { accessRequest } from './open-playback.js';

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import { allowsFile } from '../../domain/playback/allows-file.js';
 import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import { refusal } from '../../domain/signing/verify-token.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import { contentDisposition } from './content-disposition.js';
 import { immutableFor, type OpenedPlayback } from './open-playback.js';
 import { sendFile } from './send-file.js';

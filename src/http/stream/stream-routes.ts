@@ -1,5 +1,4 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { lastOf } from '../../api/validate/list-query.js';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { type KeyTags, keyTags } from '../../domain/drm/key-tags.js';
 import { keySystemsOf } from '../../domain/drm/license.js';
@@ -20,6 +19,7 @@ import { refusal } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import { listVideo } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import { metadataJson } from '../../media/playlist/session-metadata.js';

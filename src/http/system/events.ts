@@ -1,8 +1,9 @@
-import { serializeEvent, serializeEventWithAttempts } from '../../api/serialize/event.js';
-import { lastOf, readListQuery } from '../../api/validate/list-query.js';
+import { serializeEvent, serializeEventWithAttempts } from '../../api/responses/event.js';
+import { encodeCursor, readListQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
 import { getEvent, listEvents } from '../../domain/events/list-events.js';
 import { MAX_ATTEMPTS } from '../../domain/webhooks/retry-timetable.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { Route } from '../plugins/operation-route.js';
 
 export const eventRoutes = (route: Route, context: DomainContext): void => {
@@ -13,7 +14,7 @@ export const eventRoutes = (route: Route, context: DomainContext): void => {
       objectId: lastOf(query.object_id),
     };
     const page = await listEvents(context, caller.environment.id, readListQuery(query), filter);
-    return { data: page.events.map(serializeEvent), next_cursor: page.nextCursor };
+    return { data: page.events.map(serializeEvent), next_cursor: page.next && encodeCursor(page.next) };
   });
 
   route('getEvent', async ({ caller, params }) => {

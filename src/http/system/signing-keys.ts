@@ -1,4 +1,4 @@
-import { serializeSigningKey } from '../../api/serialize/playback-access.js';
+import { serializeSigningKey } from '../../api/responses/playback-access.js';
 import { readPageQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
 import {

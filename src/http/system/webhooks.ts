@@ -1,5 +1,6 @@
-import { serializeDelivery, serializeNewWebhook, serializeWebhook } from '../../api/serialize/webhook.js';
-import { readListQuery } from '../../api/validate/list-query.js';
+import { serializeDelivery } from '../../api/responses/event.js';
+import { serializeNewWebhook, serializeWebhook } from '../../api/responses/webhook.js';
+import { encodeCursor, readListQuery } from '../../api/validate/list-query.js';
 import { validateCreateWebhook, validateUpdateWebhook } from '../../api/validate/webhook.js';
 import type { DomainContext } from '../../domain/context.js';
 import {
@@ -57,7 +58,7 @@ export const webhookRoutes = (
   route('listDeliveries', async (request) => {
     const { id } = await webhookOf(request);
     const page = await listDeliveries(context, id, readListQuery(request.query));
-    return { data: page.deliveries.map(serialize), next_cursor: page.nextCursor };
+    return { data: page.deliveries.map(serialize), next_cursor: page.next && encodeCursor(page.next) };
   });
 
   route('getDelivery', async (request) => {

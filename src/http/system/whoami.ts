@@ -1,4 +1,4 @@
-import { serializeCaller } from '../../api/serialize/asset.js';
+import { serializeCaller } from '../../api/responses/caller.js';
 import type { Route } from '../plugins/operation-route.js';
 
 export const whoamiRoutes = (route: Route): void => {

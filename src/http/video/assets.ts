@@ -1,6 +1,7 @@
-import { serializeAsset, serializeInput, serializeListedAsset } from '../../api/serialize/asset.js';
+import { serializeAsset, serializeListedAsset } from '../../api/responses/asset.js';
+import { serializeInput } from '../../api/responses/input-info.js';
 import { validateCreateAsset } from '../../api/validate/create-asset.js';
-import { lastOf, readListQuery } from '../../api/validate/list-query.js';
+import { encodeCursor, readListQuery } from '../../api/validate/list-query.js';
 import { validateUpdateAsset } from '../../api/validate/update-asset.js';
 import { getAsset, getInputInfo } from '../../domain/asset-view/get-asset.js';
 import { createAsset } from '../../domain/assets/create-asset.js';
@@ -8,6 +9,7 @@ import { deleteAsset } from '../../domain/assets/delete-asset.js';
 import { listAssets } from '../../domain/assets/list-assets.js';
 import { deleteThumbnailTime, updateAsset } from '../../domain/assets/update-asset.js';
 import type { DomainContext } from '../../domain/context.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { Route } from '../plugins/operation-route.js';
 
 export const assetRoutes = (route: Route, context: DomainContext): void => {
@@ -19,7 +21,7 @@ export const assetRoutes = (route: Route, context: DomainContext): void => {
   route('listAssets', async ({ caller, query }) => {
     const filter = { uploadId: lastOf(query.upload_id), liveStreamId: lastOf(query.live_stream_id) };
     const page = await listAssets(context, caller.environment.id, readListQuery(query), filter);
-    return { data: page.assets.map(serializeListedAsset), next_cursor: page.nextCursor };
+    return { data: page.assets.map(serializeListedAsset), next_cursor: page.next && encodeCursor(page.next) };
   });
 
   route('getAsset', async ({ caller, params }) => ({

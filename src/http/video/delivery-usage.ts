@@ -1,4 +1,4 @@
-import { serializeDeliveryReport } from '../../api/serialize/delivery-usage.js';
+import { serializeDeliveryReport } from '../../api/responses/usage.js';
 import { validateDeliveryUsageQuery } from '../../api/validate/delivery-usage.js';
 import type { DomainContext } from '../../domain/context.js';
 import { listDeliveryUsage } from '../../domain/usage/list-delivery-usage.js';

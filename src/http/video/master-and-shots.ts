@@ -1,5 +1,5 @@
-import { serializeAsset } from '../../api/serialize/asset.js';
-import { serializeShots } from '../../api/serialize/shots.js';
+import { serializeAsset } from '../../api/responses/asset.js';
+import { serializeShots } from '../../api/responses/shots.js';
 import { validateMasterAccess } from '../../api/validate/master-access.js';
 import { getAsset } from '../../domain/asset-view/get-asset.js';
 import { setMasterAccess } from '../../domain/assets/master-access.js';

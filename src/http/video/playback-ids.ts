@@ -1,4 +1,4 @@
-import { serializePlaybackId, serializePlaybackIdOwner } from '../../api/serialize/asset.js';
+import { serializePlaybackId, serializePlaybackIdOwner } from '../../api/responses/playback-id.js';
 import { validateNewPlaybackId } from '../../api/validate/playback-id.js';
 import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';

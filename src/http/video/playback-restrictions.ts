@@ -1,4 +1,4 @@
-import { serializePlaybackRestriction } from '../../api/serialize/playback-access.js';
+import { serializePlaybackRestriction } from '../../api/responses/playback-access.js';
 import { readPageQuery } from '../../api/validate/list-query.js';
 import {
   validateCreatePlaybackRestriction,

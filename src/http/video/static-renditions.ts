@@ -1,5 +1,5 @@
-import { serializeAsset } from '../../api/serialize/asset.js';
-import { serializeRendition } from '../../api/serialize/rendition.js';
+import { serializeAsset } from '../../api/responses/asset.js';
+import { serializeRendition } from '../../api/responses/static-rendition.js';
 import { validateMp4Support, validateNewStaticRendition } from '../../api/validate/static-rendition.js';
 import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';

@@ -1,4 +1,4 @@
-import { serializeTrack } from '../../api/serialize/track.js';
+import { serializeTrack } from '../../api/responses/track.js';
 import { validateCreateTrack, validateGenerateSubtitles, validateUpdateTrack } from '../../api/validate/track.js';
 import { getAsset } from '../../domain/asset-view/get-asset.js';
 import type { DomainContext } from '../../domain/context.js';

@@ -1,4 +1,4 @@
-import { serializeUpload } from '../../api/serialize/upload.js';
+import { serializeUpload } from '../../api/responses/upload.js';
 import { validateCreateUpload } from '../../api/validate/create-upload.js';
 import { readListQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';

@@ -1,4 +1,4 @@
-import { serializeVocabulary } from '../../api/serialize/vocabulary.js';
+import { serializeVocabulary } from '../../api/responses/vocabulary.js';
 import { readPageQuery } from '../../api/validate/list-query.js';
 import { validateVocabulary } from '../../api/validate/vocabulary.js';
 import type { DomainContext } from '../../domain/context.js';

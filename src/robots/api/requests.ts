@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { passthrough } from '../../api/schemas/common.js';
-import { GENERATED_SUBTITLE_LANGUAGES } from '../../api/schemas/input.js';
+import { GENERATED_SUBTITLE_LANGUAGES } from '../../domain/requests/asset-request.js';
 import { jobParameters, type WorkflowName, workflowNames, workflowParams } from './workflows.js';
 
 const { Optional, Array: List, Enum, Object: Fields, String: Text, Unsafe } = Type;

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { assetIdOfUrl } from '../../api/validate/formats.js';
-import { isObject, Problems } from '../../api/validate/problems.js';
 import { requireJsonObject, validate } from '../../api/validate/validate.js';
+import { assetIdOfUrl } from '../../domain/requests/inputs.js';
+import { isObject, Problems } from '../../lib/problems.js';
 import {
   ACTIONS,
   actionParams,

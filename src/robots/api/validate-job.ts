@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
-import { lastOf, type PageQuery, readPage } from '../../api/validate/list-query.js';
-import { isObject, type Path, Problems } from '../../api/validate/problems.js';
+import { readPage } from '../../api/validate/list-query.js';
 import { requireJsonObject, validate } from '../../api/validate/validate.js';
+import type { PageQuery } from '../../domain/requests/list-query.js';
+import { lastOf } from '../../lib/last-of.js';
+import { isObject, type Path, Problems } from '../../lib/problems.js';
 import { jobPassthrough } from './requests.js';
 import { jobParameters, type WorkflowName, workflowNames } from './workflows.js';
 

@@ -1,6 +1,6 @@
-import type { PageQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
+import type { PageQuery } from '../../domain/requests/list-query.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isRobotsId, newRobotsId } from '../../lib/ids.js';
 import type { DirectiveRequest } from '../api/requests.js';

@@ -1,9 +1,9 @@
-import type { PageQuery } from '../../api/validate/list-query.js';
 import type { Transaction } from '../../db/database.js';
 import type { Row, RunNode } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { queues } from '../../domain/queues.js';
+import type { PageQuery } from '../../domain/requests/list-query.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId, isRobotsId, newRobotsId, newUuid } from '../../lib/ids.js';
 import type { Binding, DirectiveResource } from '../api/requests.js';

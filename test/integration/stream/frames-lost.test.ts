@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import type { Database } from '#kinora/db/database.js';
 import { warnFramesLost } from '#kinora/domain/assets/warn-frames-lost.js';
 import { systemClock } from '#kinora/lib/clock.js';
@@ -74,7 +75,8 @@ const loss = { frames: 1, fromSeconds: 0, untilSeconds: 4 };
 
 test('segments that are made at the same time give one warning', async () => {
   const { assetId } = await addAsset(0);
-  const context = { database: server.database, clock: server.clock, logger: memoryLogger() };
+  const { database, clock } = server;
+  const context = { database, clock, wire: wireFormat, logger: memoryLogger() };
   await Promise.all([1, 2, 3].map(() => warnFramesLost(context, assetId, loss)));
   const events = await server.database.queryable
     .selectFrom('event')
@@ -88,7 +90,7 @@ test('segments that are made at the same time give one warning', async () => {
 test('what is lost before an asset is ready is kept for its ingest to tell', async () => {
   const { assetId } = await server.addAsset({ status: 'preparing' });
   const { database, clock } = server;
-  await warnFramesLost({ database, clock, logger: memoryLogger() }, assetId, loss);
+  await warnFramesLost({ database, clock, wire: wireFormat, logger: memoryLogger() }, assetId, loss);
   const db = database.queryable;
   expect(await db.selectFrom('event').selectAll().where('object_id', '=', assetId).execute()).toEqual([]);
   const asset = db.selectFrom('asset').select('frames_lost').where('id', '=', assetId);
@@ -101,6 +103,6 @@ test.each([
 ] as const)('a viewer gets the segment while the database %s', async (_how, transaction, lines) => {
   const database = { transaction } as unknown as Database;
   const logger = memoryLogger();
-  await warnFramesLost({ database, clock: systemClock, logger }, 'asset', loss);
+  await warnFramesLost({ database, clock: systemClock, wire: wireFormat, logger }, 'asset', loss);
   expect(logger.lines).toHaveLength(lines);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
-import type { VideoQuality } from '#kinora/api/schemas/asset.js';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
@@ -12,6 +12,7 @@ import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { sessionCookieName } from '#kinora/domain/access/sessions.js';
 import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
+import type { VideoQuality } from '#kinora/domain/requests/asset-request.js';
 import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
 import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
@@ -76,6 +77,7 @@ export const startApi = async ({
     database,
     queue: createQueue(database),
     clock,
+    wire: wireFormat,
     sourceBuckets: [],
     recognizesSpeech: false,
     assetHook: robotsHook,

@@ -34,8 +34,8 @@ export const saveMedia = async (
   const result = await db
     .updateTable('asset_media')
     .set({
-      ...(found.facts && { facts: JSON.stringify(found.facts) }),
-      ...(found.plan && { plan: JSON.stringify(found.plan) }),
+      facts: found.facts && JSON.stringify(found.facts),
+      plan: found.plan && JSON.stringify(found.plan),
     })
     .where('asset_id', '=', assetId)
     .executeTakeFirst();
@@ -57,23 +57,6 @@ export const countCrash = async (db: Queryable, assetId: string): Promise<number
   return row?.crashes ?? 0;
 };
 
-type PreparingChange = Partial<
-  Pick<
-    NewRow<'asset'>,
-    | 'status'
-    | 'progress_state'
-    | 'progress'
-    | 'non_standard_input_reasons'
-    | 'error'
-    | 'duration_seconds'
-    | 'aspect_ratio'
-    | 'resolution_tier'
-    | 'max_stored_resolution'
-    | 'max_stored_frame_rate'
-    | 'ready_at'
-  >
->;
-
 /**
  * Changes an asset only while it is preparing; `ready` and `errored` are final. Returns the changed row, or undefined when
  * nothing was changed.
@@ -81,7 +64,7 @@ type PreparingChange = Partial<
 export const updatePreparing = (
   db: Queryable,
   assetId: string,
-  change: PreparingChange,
+  change: Partial<NewRow<'asset'>>,
 ): Promise<Row<'asset'> | undefined> =>
   db
     .updateTable('asset')

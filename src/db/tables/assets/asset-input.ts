@@ -3,11 +3,7 @@ import type { Queryable } from '../../database.js';
 import type { Row } from '../../schema.js';
 
 /** Stores the inputs of an asset in request order. */
-export const insertAssetInputs = async (
-  db: Queryable,
-  assetId: string,
-  settings: readonly Record<string, unknown>[],
-): Promise<void> => {
+export const insertAssetInputs = async (db: Queryable, assetId: string, settings: readonly object[]): Promise<void> => {
   const rows = settings.map((entry, position) => ({
     asset_id: assetId,
     position,

@@ -61,11 +61,11 @@ export const lockAssetForUpdate = (
 export const updateAssetRow = async (
   tx: Transaction,
   id: string,
-  { passthrough, meta, thumbnail_time }: Pick<Row<'asset'>, 'passthrough' | 'meta' | 'thumbnail_time'>,
+  change: Omit<Partial<NewRow<'asset'>>, 'meta'> & Partial<Pick<Row<'asset'>, 'meta'>>,
 ): Promise<void> => {
   await tx
     .updateTable('asset')
-    .set({ passthrough, meta: meta && JSON.stringify(meta), thumbnail_time })
+    .set({ ...change, meta: change.meta && JSON.stringify(change.meta) })
     .where('id', '=', id)
     .execute();
 };
@@ -106,8 +106,8 @@ export interface ListAssetsQuery {
   readonly limit: number;
   /** Rows to skip at the start; ignored if `after` is set. */
   readonly offset: number;
-  readonly after?: ListPosition;
-  readonly uploadId?: string;
+  readonly after?: ListPosition | undefined;
+  readonly uploadId?: string | undefined;
 }
 
 /** The query of one page, newest first. */

@@ -87,10 +87,15 @@ export const saveTransfer = async (
 ): Promise<boolean> => {
   const { numUpdatedRows } = await heldBy(db, uploadId, token)
     .set({
-      ...{ multipart_id: multipartId, part_bytes: partBytes, reserved_parts: reservedParts },
+      multipart_id: multipartId,
+      part_bytes: partBytes,
+      reserved_parts: reservedParts,
       received_bytes: receivedBytes,
-      ...{ parts: JSON.stringify(parts), tails: JSON.stringify(tails) },
-      ...{ saved_by: token, lease_until: leaseEnd, renewed_at: now },
+      parts: JSON.stringify(parts),
+      tails: JSON.stringify(tails),
+      saved_by: token,
+      lease_until: leaseEnd,
+      renewed_at: now,
     })
     .executeTakeFirst();
   return numUpdatedRows > 0n;

@@ -27,7 +27,7 @@ export const updateUpload = (
 ): Promise<Row<'upload'>> =>
   db
     .updateTable('upload')
-    .set({ status: change.status, ...(change.error && { error: JSON.stringify(change.error) }) })
+    .set({ status: change.status, error: change.error && JSON.stringify(change.error) })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();

@@ -84,8 +84,8 @@ export const updatePlaybackRestriction = (
     .updateTable('playback_restriction')
     .set({
       updated_at: updatedAt,
-      ...(referrer && { referrer: JSON.stringify(referrer) }),
-      ...(user_agent && { user_agent: JSON.stringify(user_agent) }),
+      referrer: referrer && JSON.stringify(referrer),
+      user_agent: user_agent && JSON.stringify(user_agent),
     })
     .where('id', '=', id)
     .where('environment_id', '=', environmentId)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type AssetView, serializeListedAsset } from './asset.js';
+import type { AssetView } from '../../domain/asset-view/asset-view.js';
+import { serializeListedAsset } from './asset.js';
 
 const view = (change: Partial<AssetView> = {}): AssetView => ({
   asset: { id: 'a', created_at: new Date(0), status: 'preparing', video_quality: 'plus' } as AssetView['asset'],

@@ -1,4 +1,4 @@
-import { KinoraError } from '../../lib/errors.js';
+import { KinoraError } from './errors.js';
 
 /** A path in a body: `['inputs', 0, 'url']`. */
 export type Path = readonly (string | number)[];
