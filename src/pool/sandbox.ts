@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import { findTool } from '../lib/find-tool.js';
 import type { Logger } from '../telemetry/logger.js';
-import { type Command, type MediaProcess, startMediaProcess } from './media-process.js';
+import { type Command, MediaProcess } from './media-process.js';
 import type { VideoConfigJob } from './protocol.js';
 
 /** From strongest to none. */
@@ -16,8 +16,9 @@ export interface Sandbox {
   /** Describes the isolation, for the log and `doctor`. */
   readonly description: string;
   /** How to get stronger isolation; absent when this is the strongest. */
-  readonly advice?: string;
-  command(background: boolean): Command;
+  readonly advice?: string | undefined;
+  /** Runs a media process at the normal priority. */
+  readonly command: Command;
 }
 
 export interface SandboxOptions {
@@ -142,14 +143,12 @@ const buildSandbox = (level: SandboxLevel, options: SandboxOptions): Sandbox | u
   const wrapped = wrapper(level, options, entry);
   if (wrapped === undefined) return undefined;
   const limits = ceilings(options.memoryBytes);
+  const [file = process.execPath, ...args] = [...limits, ...wrapped, process.execPath, entry];
   return {
     level,
     description: descriptions[level] + (limits.length === 0 ? '; no limits, prlimit is missing' : ''),
-    ...(level === 'bwrap' ? {} : { advice }),
-    command: (background) => {
-      const [file = process.execPath, ...args] = [...limits, ...wrapped, process.execPath, entry];
-      return { file, args: background ? [...args, 'background'] : args };
-    },
+    advice: level === 'bwrap' ? undefined : advice,
+    command: { file, args },
   };
 };
 
@@ -162,8 +161,8 @@ const probeJob: VideoConfigJob = {
 };
 
 /**
- * Finds the strongest level in which a media process starts and answers a small job. Containers often have the tools
- * but refuse the namespaces. Returns that process too; it has read no file.
+ * Finds the strongest level in which a media process starts and completes a small job. Containers often
+ * have the tools but forbid the namespaces. Returns that process too; it has read no file.
  * @throws KinoraError `unavailable` when no media process can be started at all
  */
 export const chooseSandbox = async (
@@ -176,7 +175,7 @@ export const chooseSandbox = async (
       problems[level] = 'not installed';
       continue;
     }
-    const child = startMediaProcess(sandbox.command(false), false, options.clock);
+    const child = new MediaProcess(sandbox.command, false, options.clock);
     const outcome = await child.run(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, () => undefined);
     if (outcome.type !== 'crashed') {
       options.logger.info({ sandbox: level, problems }, `media processes isolated by ${sandbox.description}`);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mediaPriority } from './media-pool.js';
-import { type ScheduledJob, schedule } from './scheduler.js';
+import { mediaPriority, type ScheduledJob, schedule } from './scheduler.js';
 
 const { viewer, readAhead, warmUp, nextSegment, background, speech } = mediaPriority;
 type Named = ScheduledJob & { name: string };
@@ -17,7 +16,7 @@ describe('schedule', () => {
     ]);
   });
 
-  it('keeps the last place free of background work', () => {
+  it('keeps the last slot free of background work', () => {
     expect(plan(3, ['a', 'waiting', background], ['b', 'waiting', background], ['c', 'waiting', background])).toEqual([
       'start a',
       'start b',
@@ -25,18 +24,18 @@ describe('schedule', () => {
     expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', background])).toEqual([]);
   });
 
-  it('gives every place to what is needed in a moment', () => {
+  it('gives every slot to what is needed in a moment', () => {
     expect(plan(2, ['a', 'running', warmUp], ['b', 'waiting', warmUp])).toEqual(['start b']);
     expect(plan(2, ['a', 'running', background], ['b', 'waiting', readAhead])).toEqual(['start b']);
     expect(plan(2, ['a', 'running', background], ['b', 'waiting', nextSegment])).toEqual(['start b']);
     expect(plan(1, ['a', 'running', nextSegment], ['b', 'waiting', warmUp])).toEqual(['pause a', 'start b']);
   });
 
-  it('gives the only place to anybody', () => {
+  it('gives the only slot to anybody', () => {
     expect(plan(1, ['a', 'waiting', background])).toEqual(['start a']);
   });
 
-  it('pauses the least urgent and latest job for a viewer without a place', () => {
+  it('pauses the least urgent and latest job for a viewer without a slot', () => {
     expect(
       plan(
         3,

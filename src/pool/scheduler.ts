@@ -1,4 +1,9 @@
-import { type MediaPriority, mediaPriority } from './media-pool.js';
+/**
+ * Lower values run first. A segment that a viewer waits for always precedes background work.
+ * `nextSegment`: what a player will request soon. It waits for what makes assets ready.
+ */
+export const mediaPriority = { viewer: 0, readAhead: 1, warmUp: 2, nextSegment: 3, background: 4, speech: 5 } as const;
+export type MediaPriority = (typeof mediaPriority)[keyof typeof mediaPriority];
 
 /** What the scheduler needs to know about a job that has not ended. */
 export interface ScheduledJob {
@@ -41,8 +46,8 @@ export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: numbe
   for (const job of all) {
     if (job.state === 'running') continue;
     const isBackground = job.priority >= mediaPriority.background;
-    const hasPlace = running.length < (isBackground ? Math.max(slots - 1, 1) : slots);
-    if (!hasPlace) {
+    const hasSlot = running.length < (isBackground ? Math.max(slots - 1, 1) : slots);
+    if (!hasSlot) {
       const victim = running.at(-1);
       if (victim === undefined || victim.priority <= job.priority) continue;
       running.pop();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSegmentStore } from '../cache/disk-segment-store.js';
-import { createMediaPool } from '../pool/create-media-pool.js';
+import { MediaPool } from '../pool/media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
 import { watchDiskSpace } from '../storage/disk/disk-space.js';
 import { createRangeBlobStore } from '../storage/range-store.js';
@@ -26,7 +26,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   });
   phases.push({ name: 'segment store', end: () => store.stop() });
   const modelPath = localModelPath(config);
-  const pool = await createMediaPool({
+  const pool = await MediaPool.start({
     size: config.mediaProcesses,
     readDirs: [blobDir],
     ...(modelPath !== undefined && { readFiles: [modelPath] }),

@@ -10,8 +10,7 @@ import { parseThumbnailParameters } from '#kinora/media/image/parameters.js';
 import { audioChunkRange } from '#kinora/media/plan/audio-chunks.js';
 import { planSpriteSheet, planThumbnail } from '#kinora/packager/image-jobs.js';
 import { audioChunkJob, MEDIA_THREADS, videoSegmentJob } from '#kinora/packager/segment-jobs.js';
-import { createMediaPool } from '#kinora/pool/create-media-pool.js';
-import { type MediaPriority, mediaPriority } from '#kinora/pool/media-pool.js';
+import { MediaPool, type MediaPriority, mediaPriority } from '#kinora/pool/media-pool.js';
 import type { AudioChunkJob, StillJob, StoryboardJob, VideoSegmentJob } from '#kinora/pool/protocol.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { storyboardOf } from '../support/media/image-run.js';
@@ -173,7 +172,7 @@ describe('the same bytes whenever and wherever it is made', () => {
       mkdirSync(writeDir);
       const job = encodedJob(source, 640, 360, writeDir);
       const chunk = chunkJobs(source, writeDir)[0]!;
-      const pool = await createMediaPool({
+      const pool = await MediaPool.start({
         size: 2,
         readDirs: [dirname(source.path)],
         writeDir,

@@ -7,8 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLimits, probeFile } from '#kinora/early/file/probe-file.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
-import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';
-import { type MediaPool, mediaPriority } from '#kinora/pool/media-pool.js';
+import { MediaPool, type MediaPoolOptions, mediaPriority } from '#kinora/pool/media-pool.js';
 import type { SandboxLevel } from '#kinora/pool/sandbox.js';
 import { writeMedia } from '../support/media/fixture-media.js';
 import { fixture } from '../support/media/fixtures.js';
@@ -43,7 +42,7 @@ const start = (
   levels: readonly SandboxLevel[] | undefined,
   overrides: Partial<MediaPoolOptions> = {},
 ): Promise<MediaPool> =>
-  createMediaPool({
+  MediaPool.start({
     size: 2,
     readDirs: [sources],
     writeDir: join(root, 'scratch'),

@@ -31,7 +31,7 @@ export interface IngestDeps {
   readonly playsEarly: boolean;
   /** Whether streams of main files become tracks when the request does not say. */
   readonly usesEmbeddedTracks: boolean;
-  readonly pool: MediaPool;
+  readonly pool: Pick<MediaPool, 'run' | 'prepare'>;
   readonly producer: SegmentProducer;
   readonly images: Pick<ImageProducer, 'warmPoster' | 'warmStoryboard'>;
   /** A directory that media processes may write to. */
@@ -47,7 +47,7 @@ export interface IngestDeps {
 }
 
 /** One run of the ingest of an asset. */
-export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs'> {
+export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs' | 'pool'> {
   readonly assetId: string;
   readonly row: IngestRow;
 }

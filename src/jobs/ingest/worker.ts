@@ -2,7 +2,7 @@ import { queues } from '../../domain/queues.js';
 import { causeChain } from '../../lib/cause-chain.js';
 import { failureFields } from '../../lib/failure-fields.js';
 import { createLimiter } from '../../lib/limiter.js';
-import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { mediaPriority } from '../../pool/media-pool.js';
 import type { Job, JobContext, Queue, QueueWorker } from '../../queue/queue.js';
 import { assetPrefix, sourceKey } from '../../storage/keys.js';
 import { removeAssetFiles } from '../purge.js';
@@ -36,9 +36,9 @@ export const createIngestWorkers = (
 ];
 
 /** The same processes, with a lower priority than every other ingest. */
-const inBackground = (pool: MediaPool): MediaPool => ({
-  ...pool,
+const inBackground = (pool: IngestDeps['pool']): IngestDeps['pool'] => ({
   run: (job, options) => pool.run(job, { ...options, priority: mediaPriority.background }),
+  prepare: () => pool.prepare(),
 });
 
 const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurrency: number): QueueWorker => ({

@@ -43,7 +43,7 @@ it('starts a media process from few files', async () => {
     ...{ logger: quietLogger, clock: systemClock },
   });
   await child.kill();
-  const { file, args } = sandbox.command(false);
+  const { file, args } = sandbox.command;
   const coverage = join(directory, 'coverage-media');
   const media = spawn(file, args, {
     env: { ...process.env, NODE_V8_COVERAGE: coverage },

@@ -26,7 +26,7 @@ import { createImageProducer } from '#kinora/packager/produce-image.js';
 import { createSegmentProducer, type SegmentProducerDeps } from '#kinora/packager/produce-segment.js';
 import { SourceRanges } from '#kinora/packager/source-ranges.js';
 import { createTextTracks } from '#kinora/packager/text-tracks.js';
-import { createMediaPool } from '#kinora/pool/create-media-pool.js';
+import { MediaPool } from '#kinora/pool/media-pool.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
@@ -55,7 +55,7 @@ export const startPlayback = async ({
   const cacheDir = join(dir, 'cache');
   const blobs = createDiskBlobStore(blobDir);
   const store = await createSegmentStore({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
-  const pool = await createMediaPool({
+  const pool = await MediaPool.start({
     readDirs: [blobDir],
     writeDir: join(cacheDir, 'tmp'),
     memoryBytes: 1024 ** 3,

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
-import { createMediaPool, type MediaPoolOptions } from '#kinora/pool/create-media-pool.js';
-import { type MediaPriority, mediaPriority, type RunOptions } from '#kinora/pool/media-pool.js';
+import {
+  MediaPool,
+  type MediaPoolOptions,
+  type MediaPriority,
+  mediaPriority,
+  type RunOptions,
+} from '#kinora/pool/media-pool.js';
 import type { ProbeJob } from '#kinora/pool/protocol.js';
 import { type SandboxLevel, sandboxLevels } from '#kinora/pool/sandbox.js';
 import { memoryLogger } from '../memory-logger.js';
@@ -22,7 +27,7 @@ export const startHostilePool = async (overrides: Partial<MediaPoolOptions> = {}
   const root = mkdtempSync(join(tmpdir(), 'kinora-pool-'));
   const directories = { readDir: join(root, 'sources'), writeDir: join(root, 'scratch') };
   const logger = memoryLogger();
-  const pool = await createMediaPool({
+  const pool = await MediaPool.start({
     size: 2,
     readDirs: [directories.readDir],
     writeDir: directories.writeDir,

@@ -3,12 +3,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
-import { createMediaPool } from '#kinora/pool/create-media-pool.js';
+import { MediaPool } from '#kinora/pool/media-pool.js';
 
 const root = mkdtempSync(join(tmpdir(), 'kinora-victim-'));
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 try {
-  const pool = await createMediaPool({
+  const pool = await MediaPool.start({
     size: 1,
     readDirs: [join(root, 'sources')],
     writeDir: join(root, 'scratch'),

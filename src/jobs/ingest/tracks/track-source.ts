@@ -19,7 +19,7 @@ export interface TrackIngestDeps {
   readonly blobs: BlobStore;
   readonly fetcher: SourceFetcher;
   readonly texts: TextTracks;
-  readonly pool: MediaPool;
+  readonly pool: Pick<MediaPool, 'run'>;
   readonly producer: SegmentProducer;
   readonly segments: SegmentStore;
   /** A directory that media processes may write to. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { cpuLimitOf } from './cpu-limit.js';
+import { cpuLimitOf } from './job-limits.js';
 import type { MediaJob } from './protocol.js';
 
 let folder: string;
