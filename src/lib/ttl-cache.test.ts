@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createTtlCache, type TtlCacheOptions } from './ttl-cache.js';
+import { TtlCache, type TtlCacheOptions } from './ttl-cache.js';
 
 let nowMs: number;
 let stored: Map<string, string>;
@@ -8,7 +8,7 @@ let reads: number;
 let failure: (() => Promise<never>) | undefined;
 const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
 const make = (options: Partial<TtlCacheOptions<{ name: string }>> = {}) => {
-  const cache = createTtlCache<{ name: string }>({
+  const cache = new TtlCache<{ name: string }>({
     load: async (ids) => {
       reads += 1;
       if (failure) return failure();
@@ -17,7 +17,13 @@ const make = (options: Partial<TtlCacheOptions<{ name: string }>> = {}) => {
     clock,
     ...options,
   });
-  return { ...cache, find: async (id: string) => (await cache.find(id))?.name };
+  return {
+    find: async (id: string) => (await cache.find(id))?.name,
+    peek: (id: string) => cache.peek(id),
+    forget: (id: string) => cache.forget(id),
+    forgetGroup: (group: string) => cache.forgetGroup(group),
+    expireAll: () => cache.expireAll(),
+  };
 };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -2,28 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 import { isUnavailable } from './unavailable.js';
 
-/** Database rows by ID, cached for a while. */
-export interface TtlCache<T> {
-  /**
-   * Undefined when no row has this ID. A result is at most 55 seconds old; while the database is unavailable it may be
-   * up to 15 minutes old.
-   */
-  find(id: string): Promise<T | undefined>;
-  /** Makes the next call read the row again. */
-  forget(id: string): void;
-  /** The same for all rows of a group. */
-  forgetGroup(group: string): void;
-  /** What is in memory, however old. */
-  peek(id: string): T | undefined;
-  /** Makes all rows be read again before they are used; they still serve while the database is unavailable. */
-  expireAll(): void;
-}
-
 export interface TtlCacheOptions<T> {
   /** The rows with these IDs, in one query. IDs without a row are missing in the result. */
   readonly load: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>;
   readonly clock: Clock;
-  /** How long a result is used without asking again, if it is not the normal time. */
+  /** How long a row is used without asking again, if it is not the normal time. */
   readonly lifetimeMs?: (value: T) => number;
   /** By default, 1000 rows are kept. */
   readonly limit?: { readonly maxBytes: number; readonly sizeOf: (value: T) => number };
@@ -31,20 +14,20 @@ export interface TtlCacheOptions<T> {
   readonly groupOf?: (value: T) => string;
 }
 
-/** After this time, results in use are refreshed in the background of a request that they still serve. */
+/** From this age on, rows in use are refreshed in the background of a request that they serve. */
 const REFRESH_MS = 30_000;
-/** What is older is refreshed at the same time, so that one query serves all. */
+/** Rows of this age are refreshed at the same time, so that one query serves all. */
 const REFRESH_TOGETHER_MS = 10_000;
-/** Changes by another server become visible within this time; the documented limit is sixty seconds. */
+/** Changes by another server become visible within this time; the documented limit is 60 seconds. */
 export const LIFETIME_MS = 55_000;
-/** While the database is unavailable, results serve for this long after they were read. */
+/** While the database is unavailable, rows serve until this age. */
 export const HELD_MS = 15 * 60_000;
 /** A request that could be served from memory waits for the database for at most this time. */
-const PATIENCE_MS = 1000;
+const READ_TIMEOUT_MS = 1000;
 /** The interval at which an unavailable database is tried again. */
 const RETRY_MS = 1000;
-/** A query without an answer after this time has failed: a lost connection can stay silent for a quarter of an hour. */
-const QUERY_LIMIT_MS = 30_000;
+/** A slower query has failed: a lost connection can stay silent for a quarter of an hour. */
+const QUERY_TIMEOUT_MS = 30_000;
 const MAX_ENTRIES = 1000;
 /** In one query. */
 const MAX_BATCH = 1000;
@@ -52,166 +35,219 @@ const MAX_BATCH = 1000;
 interface Entry<T> {
   readonly value: T;
   readonly readAtMs: number;
+  /** Since it was read or was last chosen to be refreshed. */
   isUsed: boolean;
 }
 
+const TIMEOUT = Symbol('timeout');
+
 /**
- * Entries in use are refreshed together before they expire, so that a viewer's request never waits for the database
- * and the number of queries does not depend on the number of entries. A definite answer replaces an older one at once.
+ * Database rows by ID, cached for a while. Rows in use are refreshed together before they expire, so that
+ * a viewer's request never waits for the database, and the number of queries does not depend on the
+ * number of rows. What `find` does depends on the age of the row:
+ *
+ *     absent ◀──────── forget, or a read that finds no row ───────┐
+ *       │ read                                                    │
+ *       ▼                                                         │
+ *     fresh     it serves                                         │
+ *       │ 30 s                                                    │
+ *       ▼                                                         │
+ *     due       it serves; all rows in use are refreshed ──▶ fresh or absent
+ *       │ 55 s, its own lifetime, or expireAll                    │
+ *       ▼                                                         │
+ *     expired   it is read first ──▶ fresh or absent; if the database is unavailable or takes longer
+ *       │ 15 min                     than 1 s, it serves
+ *       ▼
+ *     too old   as absent
+ *
+ * While the database is unavailable, expired rows serve at once, and a refresh tries it once a second.
  */
-export const createTtlCache = <T extends object>(options: TtlCacheOptions<T>): TtlCache<T> => {
-  const { load, clock, lifetimeMs = () => LIFETIME_MS, limit, groupOf = () => '' } = options;
-  const entries = new LRUCache<string, Entry<T>>({
-    ...(limit
-      ? { maxSize: limit.maxBytes, sizeCalculation: ({ value }) => Math.max(1, limit.sizeOf(value)) }
-      : { max: MAX_ENTRIES }),
-    dispose: ({ value }, id, reason) => {
-      if (reason !== 'set') groups.get(groupOf(value))?.delete(id);
-      if (groups.get(groupOf(value))?.size === 0) groups.delete(groupOf(value));
-    },
-  });
+export class TtlCache<T extends object> {
+  private readonly entries: LRUCache<string, Entry<T>>;
   /** IDs by group. */
-  const groups = new Map<string, Set<string>>();
-  const loading = new Map<string, Promise<T | undefined>>();
+  private readonly groups = new Map<string, Set<string>>();
+  /** Reads whose result the next caller may share. */
+  private readonly loading = new Map<string, Promise<T | undefined>>();
+  private readonly lifetimeMs: (value: T) => number;
+  private readonly groupOf: (value: T) => string;
   /** Set while queries fail or take too long. */
-  let isAway = false;
-  let triedAtMs = Number.NEGATIVE_INFINITY;
-  /** What was read before is read again. */
-  let validFromMs = Number.NEGATIVE_INFINITY;
-  let isRefreshing = false;
+  private isDatabaseUnavailable = false;
+  private triedAtMs = Number.NEGATIVE_INFINITY;
+  /** Rows that were read before have expired. */
+  private validFromMs = Number.NEGATIVE_INFINITY;
+  private isRefreshing = false;
 
-  const store = (id: string, entry: Entry<T>): void => {
-    const group = groupOf(entry.value);
-    const ids = groups.get(group) ?? new Set();
-    groups.set(group, ids.add(id));
-    entries.set(id, entry);
-    // Larger than all of the memory.
-    if (!entries.has(id)) ids.delete(id);
-  };
+  constructor(private readonly options: TtlCacheOptions<T>) {
+    const { limit, lifetimeMs = () => LIFETIME_MS, groupOf = () => '' } = options;
+    this.lifetimeMs = lifetimeMs;
+    this.groupOf = groupOf;
+    this.entries = new LRUCache({
+      ...(limit
+        ? { maxSize: limit.maxBytes, sizeCalculation: ({ value }: Entry<T>) => Math.max(1, limit.sizeOf(value)) }
+        : { max: MAX_ENTRIES }),
+      dispose: ({ value }, id, reason) => {
+        if (reason !== 'set') this.leaveGroup(groupOf(value), id);
+      },
+    });
+  }
 
-  const query = async (ids: readonly string[]): Promise<{ found: ReadonlyMap<string, T>; readAtMs: number }> => {
-    const readAtMs = clock.monotonicMs();
-    triedAtMs = readAtMs;
-    const patience = setTimeout(() => {
-      isAway = true;
-    }, PATIENCE_MS).unref();
-    let limitTimer: NodeJS.Timeout | undefined;
-    const limited = new Promise<never>((_, reject) => {
-      const error = Object.assign(new Error('the database did not answer'), { code: 'ETIMEDOUT' });
-      limitTimer = setTimeout(() => reject(error), QUERY_LIMIT_MS).unref();
+  /**
+   * Undefined when no row has this ID. A result is at most 55 seconds old; while the database is
+   * unavailable it may be up to 15 minutes old.
+   */
+  find(id: string): Promise<T | undefined> {
+    const nowMs = this.options.clock.monotonicMs();
+    const entry = this.entries.get(id);
+    const held = entry && nowMs - entry.readAtMs < HELD_MS ? entry : undefined;
+    if (held) {
+      held.isUsed = true;
+      const expired = this.isExpired(held, nowMs);
+      const isDue = expired || nowMs - held.readAtMs > REFRESH_MS;
+      const mayRefresh = this.isDatabaseUnavailable ? nowMs - this.triedAtMs >= RETRY_MS : !expired;
+      if (isDue && mayRefresh) this.refresh();
+      if (!expired || this.isDatabaseUnavailable) return Promise.resolve(held.value);
+    }
+    return this.loading.get(id) ?? this.load(id, held);
+  }
+
+  /** The row in memory, however old. */
+  peek(id: string): T | undefined {
+    return this.entries.peek(id)?.value;
+  }
+
+  /** Makes the next call read the row again. */
+  forget(id: string): void {
+    this.loading.delete(id);
+    this.entries.delete(id);
+  }
+
+  /** The same for all rows of a group. */
+  forgetGroup(group: string): void {
+    for (const id of this.groups.get(group) ?? []) this.forget(id);
+    // A row that is being read may belong to the group.
+    for (const id of this.loading.keys()) if (!this.entries.has(id)) this.loading.delete(id);
+  }
+
+  /** Makes all rows be read again; until then, they still serve while the database is unavailable. */
+  expireAll(): void {
+    this.validFromMs = this.options.clock.monotonicMs();
+  }
+
+  private isExpired({ value, readAtMs }: Entry<T>, nowMs: number): boolean {
+    return readAtMs < this.validFromMs || nowMs - readAtMs >= this.lifetimeMs(value);
+  }
+
+  private load(id: string, held: Entry<T> | undefined): Promise<T | undefined> {
+    const isCurrent = (): boolean => this.loading.get(id) === promise;
+    const reading = this.read(id, isCurrent);
+    const promise = held ? this.orHeld(reading, id, held) : reading;
+    this.loading.set(id, promise);
+    const end = (): void => {
+      if (isCurrent()) this.loading.delete(id);
+    };
+    // Until the query has ended, it is the only one for this ID.
+    reading.then(end, end);
+    return promise;
+  }
+
+  /** The result of a read. If it comes too late or can't come, the held row, unless it was forgotten. */
+  private async orHeld(reading: Promise<T | undefined>, id: string, held: Entry<T>): Promise<T | undefined> {
+    const isHeld = (): boolean => this.entries.peek(id) === held;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<typeof TIMEOUT>((resolve) => {
+      timer = setTimeout(resolve, READ_TIMEOUT_MS, TIMEOUT);
     });
     try {
-      const found = await Promise.race([load(ids), limited]);
-      isAway = false;
-      return { found, readAtMs };
+      const result = await Promise.race([reading, timeout]);
+      if (result !== TIMEOUT) return result;
     } catch (error) {
-      isAway = isUnavailable(error);
-      throw error;
+      if (!isUnavailable(error) || !isHeld()) throw error;
+      return held.value;
     } finally {
-      clearTimeout(patience);
-      clearTimeout(limitTimer);
+      clearTimeout(timer);
     }
-  };
+    return isHeld() ? held.value : reading;
+  }
 
-  const isExpired = ({ value, readAtMs }: Entry<T>, nowMs: number): boolean =>
-    readAtMs < validFromMs || nowMs - readAtMs >= lifetimeMs(value);
+  /** A definite result replaces an older one at once, but not one that was forgotten meanwhile. */
+  private async read(id: string, isCurrent: () => boolean): Promise<T | undefined> {
+    const { rows, readAtMs } = await this.query([id]);
+    const value = rows.get(id);
+    if (!isCurrent()) return value;
+    // Unknown IDs are looked up again, so that they can't fill the cache.
+    if (value) this.store(id, { value, readAtMs, isUsed: true });
+    else this.entries.delete(id);
+    return value;
+  }
 
-  const refreshUsed = async (): Promise<void> => {
-    const nowMs = clock.monotonicMs();
+  private refresh(): void {
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
+    const end = (): void => {
+      this.isRefreshing = false;
+    };
+    // Whoever needs a row that could not be read gets the error.
+    this.refreshUsed().then(end, end);
+  }
+
+  private async refreshUsed(): Promise<void> {
+    const nowMs = this.options.clock.monotonicMs();
     const used: [string, Entry<T>][] = [];
-    for (const [id, entry] of entries.entries()) {
-      const isDue = nowMs - entry.readAtMs >= REFRESH_TOGETHER_MS || isExpired(entry, nowMs);
+    for (const [id, entry] of this.entries.entries()) {
+      const isDue = nowMs - entry.readAtMs >= REFRESH_TOGETHER_MS || this.isExpired(entry, nowMs);
       if (!entry.isUsed || !isDue) continue;
       used.push([id, entry]);
       entry.isUsed = false;
     }
     for (let at = 0; at < used.length; at += MAX_BATCH) {
       const batch = used.slice(at, at + MAX_BATCH);
-      const { found, readAtMs } = await query(batch.map(([id]) => id));
+      const { rows, readAtMs } = await this.query(batch.map(([id]) => id));
       for (const [id, entry] of batch) {
         // Forgotten or read again in the meantime.
-        if (entries.peek(id) !== entry) continue;
-        const value = found.get(id);
-        if (value) store(id, { value, readAtMs, isUsed: entry.isUsed });
-        else entries.delete(id);
+        if (this.entries.peek(id) !== entry) continue;
+        const value = rows.get(id);
+        if (value) this.store(id, { value, readAtMs, isUsed: entry.isUsed });
+        else this.entries.delete(id);
       }
     }
-  };
-  const refresh = (): void => {
-    if (isRefreshing) return;
-    isRefreshing = true;
-    const end = () => {
-      isRefreshing = false;
-    };
-    // Whoever needs a row that could not be read gets the error.
-    refreshUsed().then(end, end);
-  };
+  }
 
-  const read = async (id: string, isWanted: () => boolean): Promise<T | undefined> => {
-    const { found, readAtMs } = await query([id]);
-    const value = found.get(id);
-    if (!isWanted()) return value;
-    // Unknown IDs are looked up again, so that they can't fill the cache.
-    if (value) store(id, { value, readAtMs, isUsed: true });
-    else entries.delete(id);
-    return value;
-  };
-
-  /** Reads a row. Without an answer in time, the row in memory serves if there is one and it was not forgotten. */
-  const readOrKeep = async (id: string, known: Entry<T> | undefined): Promise<T | undefined> => {
-    const isWanted = () => loading.get(id) === promise;
-    const reading = read(id, isWanted);
-    const held = async (error: unknown): Promise<T | undefined> => {
-      if (known && isUnavailable(error) && entries.peek(id) === known) return known.value;
+  private async query(ids: readonly string[]): Promise<{ rows: ReadonlyMap<string, T>; readAtMs: number }> {
+    const readAtMs = this.options.clock.monotonicMs();
+    this.triedAtMs = readAtMs;
+    const slow = setTimeout(() => {
+      this.isDatabaseUnavailable = true;
+    }, READ_TIMEOUT_MS).unref();
+    let limit: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      const error = Object.assign(new Error('the database did not answer'), { code: 'ETIMEDOUT' });
+      limit = setTimeout(() => reject(error), QUERY_TIMEOUT_MS).unref();
+    });
+    try {
+      const rows = await Promise.race([this.options.load(ids), timeout]);
+      this.isDatabaseUnavailable = false;
+      return { rows, readAtMs };
+    } catch (error) {
+      this.isDatabaseUnavailable = isUnavailable(error);
       throw error;
-    };
-    let patience: NodeJS.Timeout | undefined;
-    const inTime = known
-      ? Promise.race([
-          reading.catch(held),
-          new Promise<T | undefined>((resolve) => {
-            patience = setTimeout(() => resolve(entries.peek(id) === known ? known.value : reading), PATIENCE_MS);
-          }),
-        ])
-      : reading;
-    const promise = inTime.finally(() => clearTimeout(patience));
-    loading.set(id, promise);
-    const end = () => {
-      if (isWanted()) loading.delete(id);
-    };
-    // Until the query has ended, it is the only one for this ID.
-    reading.then(end, end);
-    return promise;
-  };
+    } finally {
+      clearTimeout(slow);
+      clearTimeout(limit);
+    }
+  }
 
-  const forget = (id: string): void => {
-    loading.delete(id);
-    entries.delete(id);
-  };
+  private store(id: string, entry: Entry<T>): void {
+    const group = this.groupOf(entry.value);
+    const ids = this.groups.get(group) ?? new Set();
+    this.groups.set(group, ids.add(id));
+    this.entries.set(id, entry);
+    // Larger than all of the memory.
+    if (!this.entries.has(id)) ids.delete(id);
+  }
 
-  return {
-    find(id) {
-      const nowMs = clock.monotonicMs();
-      const entry = entries.get(id);
-      const known = entry && nowMs - entry.readAtMs < HELD_MS ? entry : undefined;
-      if (known) {
-        known.isUsed = true;
-        const expired = isExpired(known, nowMs);
-        const isDue = expired || nowMs - known.readAtMs > REFRESH_MS;
-        if (isAway ? isDue && nowMs - triedAtMs >= RETRY_MS : isDue && !expired) refresh();
-        if (!expired || isAway) return Promise.resolve(known.value);
-      }
-      return loading.get(id) ?? readOrKeep(id, known);
-    },
-    forget,
-    forgetGroup(group) {
-      for (const id of groups.get(group) ?? []) forget(id);
-      // What is being read may belong to the group.
-      for (const id of loading.keys()) if (!entries.has(id)) loading.delete(id);
-    },
-    peek: (id) => entries.peek(id)?.value,
-    expireAll() {
-      validFromMs = clock.monotonicMs();
-    },
-  };
-};
+  private leaveGroup(group: string, id: string): void {
+    const ids = this.groups.get(group);
+    ids?.delete(id);
+    if (ids?.size === 0) this.groups.delete(group);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
-import { createTtlCache, type TtlCache } from '../../lib/ttl-cache.js';
+import { TtlCache } from '../../lib/ttl-cache.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import type { AccessRows } from '../playback/check-access.js';
 import { type FoundPlaybackId, LOOKUP_PATH, type Lookup, type LookupResponse } from './edge-calls.js';
@@ -46,7 +46,7 @@ export const createEdgeLookups = (edge: EdgeOrigin, clock: Clock): EdgeLookups =
   const lookup = async (asked: Lookup): Promise<LookupResponse> =>
     JSON.parse((await callOrigin(edge, LOOKUP_PATH, asked)).toString()) as LookupResponse;
   return {
-    playbackIds: createTtlCache<FoundPlaybackId>({
+    playbackIds: new TtlCache<FoundPlaybackId>({
       load: async (ids) =>
         new Map((await lookup({ playbackIds: ids })).playbackIds.map((found) => [found.playbackId, found])),
       clock,

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { lastOf } from '../../lib/last-of.js';
-import { createTtlCache } from '../../lib/ttl-cache.js';
+import { TtlCache } from '../../lib/ttl-cache.js';
 import {
   parseAnimatedParameters,
   parseStoryboardWindow,
@@ -98,7 +98,7 @@ export interface AccessCheckDeps {
 export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
   const { rows, clock, riskyUserAgents } = deps;
   const signer = createChildSigner(deps.childSecret);
-  const keys = createTtlCache<VerificationKey>({
+  const keys = new TtlCache<VerificationKey>({
     load: async (ids) =>
       new Map(
         (await rows.signingKeys(ids)).map((row) => [
@@ -108,7 +108,7 @@ export const createAccessCheck = (deps: AccessCheckDeps): AccessCheck => {
       ),
     clock,
   });
-  const restrictions = createTtlCache({
+  const restrictions = new TtlCache({
     load: async (ids) => new Map((await rows.playbackRestrictions(ids)).map((rules) => [rules.id, rules])),
     clock,
   });

@@ -9,7 +9,7 @@ import {
 } from '../../db/tables/playback/playable.js';
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
-import { createTtlCache, LIFETIME_MS } from '../../lib/ttl-cache.js';
+import { LIFETIME_MS, TtlCache } from '../../lib/ttl-cache.js';
 import {
   type AdditionalRenditions,
   type AlternateAudio,
@@ -167,7 +167,7 @@ export const createPlayableFinder = ({ database, clock, early, maxBytes }: Playa
     );
   };
 
-  const playables = createTtlCache<Playable>({
+  const playables = new TtlCache<Playable>({
     load,
     clock,
     lifetimeMs: ({ status }) => (status === 'ready' ? LIFETIME_MS : PREPARING_LIFETIME_MS),

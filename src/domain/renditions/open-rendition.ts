@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findReadyRendition } from '../../db/tables/assets/static-rendition.js';
 import type { Clock } from '../../lib/clock.js';
-import { createTtlCache, type TtlCache } from '../../lib/ttl-cache.js';
+import { TtlCache } from '../../lib/ttl-cache.js';
 import { type DownloadContent, openDownload } from '../../storage/blob-download.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import { renditionKey } from '../../storage/keys.js';
@@ -25,7 +25,7 @@ export class RenditionOpener {
 
   constructor({ database, blobs, clock }: { database: Database; blobs: BlobStore; clock: Clock }) {
     this.#blobs = blobs;
-    this.#renditions = createTtlCache<Row<'static_rendition'>>({
+    this.#renditions = new TtlCache<Row<'static_rendition'>>({
       load: async (ids) => {
         const found = new Map<string, Row<'static_rendition'>>();
         for (const id of ids) {
