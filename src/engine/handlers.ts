@@ -7,22 +7,22 @@ import { measureLoudness } from './analysis/loudness.js';
 import { probe } from './analysis/probe.js';
 import { checkSanity } from './analysis/sanity.js';
 import { scoreShots } from './analysis/shot-scores.js';
-import { makeAudioChunk } from './audio/chunk.js';
+import { encodeAudioChunk } from './audio/chunk.js';
 import { concatenateRecordings } from './file/concatenate.js';
 import { readEmbeddedText } from './file/embedded-text.js';
 import { remux } from './file/remux.js';
-import { makeSample } from './file/sample.js';
-import { makeAnimated } from './image/animation.js';
-import { makeStill } from './image/still.js';
-import { makeStoryboard } from './image/storyboard.js';
+import { encodeSample } from './file/sample.js';
+import { writeAnimated } from './image/animation.js';
+import { writeStill } from './image/still.js';
+import { writeStoryboard } from './image/storyboard.js';
 import type { MediaHandlers } from './ipc/serve-jobs.js';
 import { findSpeech } from './speech/find-speech.js';
 import { recognizeSpeech } from './speech/recognize-speech.js';
 import { writeSpeechAudio } from './speech/speech-audio.js';
-import { makeMezzanine } from './video/mezzanine.js';
+import { encodeMezzanine } from './video/mezzanine.js';
 import { readOverlayImage } from './video/overlay-image.js';
-import { makeVideoSegment } from './video/segment.js';
-import { makeVideoConfig } from './video/video-config.js';
+import { writeVideoSegment } from './video/segment.js';
+import { encodeVideoConfig } from './video/video-config.js';
 
 /** Maps every kind of job to its function. */
 export const handlers: MediaHandlers = {
@@ -31,19 +31,19 @@ export const handlers: MediaHandlers = {
   'predict-index': indexMatroska,
   sanity: checkSanity,
   complexity: measureComplexity,
-  'video-segment': makeVideoSegment,
-  'video-config': makeVideoConfig,
-  'audio-chunk': makeAudioChunk,
+  'video-segment': writeVideoSegment,
+  'video-config': encodeVideoConfig,
+  'audio-chunk': encodeAudioChunk,
   loudness: measureLoudness,
-  mezzanine: makeMezzanine,
+  mezzanine: encodeMezzanine,
   concatenate: concatenateRecordings,
   remux,
   'embedded-text': readEmbeddedText,
-  sample: makeSample,
+  sample: encodeSample,
   'overlay-image': readOverlayImage,
-  still: makeStill,
-  animated: makeAnimated,
-  storyboard: makeStoryboard,
+  still: writeStill,
+  animated: writeAnimated,
+  storyboard: writeStoryboard,
   'shot-scores': scoreShots,
   'find-speech': findSpeech,
   'speech-audio': writeSpeechAudio,

@@ -56,9 +56,12 @@ interface LoadOptions {
 }
 
 /**
- * Runs an entry of the bundle, `run` or `engine`, with code that an earlier process compiled and stored beside it. Without that
- * code, or where it doesn't fit, V8 compiles as usual. The names of the chunks contain a hash of what they contain, so stored code
- * always belongs to its chunk.
+ * Runs an entry of the bundle, `run` or `engine`, with code that an earlier process compiled and stored
+ * beside it. Without that code, or where it doesn't fit, V8 compiles as usual. The names of the chunks
+ * contain a hash of what they contain, so stored code always belongs to its chunk.
+ *
+ * Measured gain: a server starts in 0.84 instead of 1.03 CPU seconds, a media process in 57 instead of
+ * 72 ms, and `kinora --version` takes 59 instead of 81 ms (decision 89).
  * @returns its exports
  */
 export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptions): unknown => {
@@ -79,8 +82,8 @@ export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptio
   };
 
   const load = (name: string): unknown => {
-    const known = chunks.get(name);
-    if (known) return known.exports;
+    const loaded = chunks.get(name);
+    if (loaded) return loaded.exports;
     const chunk = { exports: {} };
     chunks.set(name, chunk);
     try {

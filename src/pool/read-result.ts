@@ -23,9 +23,9 @@ const openResult = async (path: string): Promise<{ handle: FileHandle; sizeBytes
     throw NO_PLAIN_FILE.has(error.code ?? '') ? refused('no plain file', error) : error;
   });
   try {
-    const found = await handle.stat();
-    if (!found.isFile()) throw refused('no plain file');
-    return { handle, sizeBytes: found.size };
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw refused('no plain file');
+    return { handle, sizeBytes: stats.size };
   } catch (error) {
     await handle.close();
     throw error;

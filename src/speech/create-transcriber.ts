@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { MediaPool } from '../pool/media-pool.js';
 import { createCommandTranscriber } from './command-transcriber.js';
 import { resolveModel } from './models.js';
-import { createServiceTranscriber } from './service-transcriber.js';
+import { ServiceTranscriber } from './service-transcriber.js';
 import type { Transcriber } from './transcriber.js';
 import { createWhisperTranscriber } from './whisper-transcriber.js';
 
@@ -39,9 +39,9 @@ export const createTranscriber = (settings: SpeechSettings, pool: Pick<MediaPool
   const directory = join(dataDir, 'cache', 'speech');
   rmSync(directory, { recursive: true, force: true });
   if (speechUrl !== undefined) {
-    return createServiceTranscriber({
+    return new ServiceTranscriber({
       url: speechUrl,
-      ...(speechKey !== undefined && { key: speechKey }),
+      key: speechKey,
       model: speechModel ?? DEFAULT_SERVICE_MODEL,
       timeoutMs,
     });

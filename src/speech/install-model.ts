@@ -45,13 +45,13 @@ export const installModel = async (model: KnownModel, options: InstallOptions): 
       await target.commit();
     }
   }
-  const found = { sizeBytes: (await stat(arrived)).size, sha256: await hashOf(arrived) };
+  const received = { sizeBytes: (await stat(arrived)).size, sha256: await hashOf(arrived) };
   await rm(validatorPath(options.dataDir, model), { force: true });
-  if (found.sizeBytes !== model.sizeBytes || found.sha256 !== model.sha256) {
+  if (received.sizeBytes !== model.sizeBytes || received.sha256 !== model.sha256) {
     await rm(arrived);
     const where = options.from ?? model.url;
     throw failed(
-      `${where} is not the model ${model.name}: it has ${found.sizeBytes} bytes and the SHA-256 hash ${found.sha256}, ` +
+      `${where} is not the model ${model.name}: it has ${received.sizeBytes} bytes and the SHA-256 hash ${received.sha256}, ` +
         `not ${model.sizeBytes} bytes and ${model.sha256}. To use a model of your own, set KINORA_SPEECH_MODEL to its path.`,
     );
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { measureLoudness } from '#kinora/engine/analysis/loudness.js';
-import { makeAudioChunk } from '#kinora/engine/audio/chunk.js';
+import { encodeAudioChunk } from '#kinora/engine/audio/chunk.js';
 import { readSamples } from '#kinora/engine/audio/reader.js';
 import { audioSpecificConfig } from '#kinora/media/codecs/aac.js';
 import { writeAudioInit } from '#kinora/media/mp4/cmaf.js';
@@ -78,7 +78,7 @@ const makeTrack = async (
   ) {
     const chunk = boundaries.slice(first, first + chunkSegments + 1);
     const outPaths = chunk.slice(1).map(() => join(directory, `${made++}.m4s`));
-    const { sizesBytes } = makeAudioChunk({
+    const { sizesBytes } = encodeAudioChunk({
       kind: 'audio-chunk',
       source,
       audio: plan,

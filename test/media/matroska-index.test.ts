@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { indexMatroska } from '#kinora/engine/analysis/index-matroska.js';
 import { newPacket } from '#kinora/engine/ffmpeg/av.js';
 import { openSource, readPacket } from '#kinora/engine/ffmpeg/open-source.js';
-import { makeVideoSegment } from '#kinora/engine/video/segment.js';
+import { writeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
 import { findMatroskaLayout } from '#kinora/media/matroska/layout.js';
@@ -233,7 +233,7 @@ const makeStaged = (source: PlannedSource, segment: number, staged: readonly Byt
     const path = join(folder, 'staged.mkv');
     writeFileSync(path, sparse);
     const job = segmentJob(source, source.video.renditions[0]!, segment, join(folder, 'segment'));
-    makeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges: staged, version: 0 } } });
+    writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges: staged, version: 0 } } });
     return readFileSync(job.outPath);
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { makeSample } from '#kinora/engine/file/sample.js';
+import { encodeSample } from '#kinora/engine/file/sample.js';
 import { measureTone, probeFile, readAudio, readFrameCounters, readPackets } from '../support/media/measure.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sample-'));
@@ -11,7 +11,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 test('the sample counts its frames, beeps each second and can be cut every two', () => {
   const outPath = join(directory, 'sample.mp4');
   const fractions: number[] = [];
-  const { sizeBytes } = makeSample(
+  const { sizeBytes } = encodeSample(
     { kind: 'sample', outPath, width: 640, height: 360, seconds: 4 },
     { progress: (fraction) => fractions.push(fraction) },
   );

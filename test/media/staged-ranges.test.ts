@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { probe } from '#kinora/engine/analysis/probe.js';
-import { makeVideoSegment } from '#kinora/engine/video/segment.js';
+import { writeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type ByteRange, countBytes, mergeRanges } from '#kinora/lib/byte-ranges.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
 import { listBoxes } from '#kinora/media/mp4/box-reader.js';
@@ -54,7 +54,7 @@ const makeStaged = (
 ): Buffer => {
   const outPath = `${path}.segment`;
   const job = segmentJob(source, source.video.renditions[0]!, segment, outPath);
-  makeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
+  writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
   return readFileSync(outPath);
 };
 const missingIn = (error: unknown): readonly ByteRange[] => {

@@ -8,7 +8,7 @@ import { orientationOf } from '#kinora/engine/ffmpeg/orientation.js';
 import { filterRange } from '#kinora/engine/video/filter-range.js';
 import { FrameFilter } from '#kinora/engine/video/frame-filter.js';
 import { VideoReader } from '#kinora/engine/video/reader.js';
-import { makeVideoSegment } from '#kinora/engine/video/segment.js';
+import { writeVideoSegment } from '#kinora/engine/video/segment.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { readFrameCounters } from '../support/media/measure.js';
 import {
@@ -257,7 +257,7 @@ test('one init segment serves whatever the content and the number of threads', a
   const segments = withFolder((folder) =>
     [1, 2, 4].map((threads) => {
       const outPath = join(folder, 'segment');
-      makeVideoSegment({ ...segmentJob(source, rendition, 1, outPath), threads });
+      writeVideoSegment({ ...segmentJob(source, rendition, 1, outPath), threads });
       return readFileSync(outPath);
     }),
   );

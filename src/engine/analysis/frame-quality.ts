@@ -13,14 +13,14 @@ export const measureFrames = (job: FrameQualityJob): FrameQualityResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
     const { frames, toleranceTicks, width, height, threads, timeBase, originTicks } = job;
-    const found: TimedQuality[] = [];
+    const qualities: TimedQuality[] = [];
     for (const at of frames) {
       filterDisplayed(reader, job, at, { width, height, threads, toleranceTicks }, (frame, pts) => {
         const ticks = Math.max(pts * timeBase.num - originTicks, 0);
-        found.push({ ticks, ...measureFrame(planeOf(frame, 0), [planeOf(frame, 1), planeOf(frame, 2)]) });
+        qualities.push({ ticks, ...measureFrame(planeOf(frame, 0), [planeOf(frame, 1), planeOf(frame, 2)]) });
       });
     }
-    return { frames: found };
+    return { frames: qualities };
   });
 
 const planeOf = (frame: Frame, plane: number): LumaPlane => {

@@ -31,9 +31,9 @@ export const indexMatroska = async (job: PredictIndexJob): Promise<MediaResults[
 };
 
 const predict = async (job: PredictIndexJob): Promise<SourceIndex | string> => {
-  const found = await readTiming(job);
-  if (typeof found === 'string') return found;
-  const { timing, layout, sizeBytes } = found;
+  const file = await readTiming(job);
+  if (typeof file === 'string') return file;
+  const { timing, layout, sizeBytes } = file;
   const second = timing.cues.find(({ position }) => position > timing.cues[0]!.position);
   const last = timing.cues.at(-1)!;
   if (!second) return 'it has no cues after its start';

@@ -297,9 +297,11 @@ const avccOf = (extradata: Buffer | null): Uint8Array | undefined => {
 
 /** 8 unless the name of the pixel format says otherwise. */
 const bitDepthOf = (pixelFormat: string): number => {
-  const found = /(?:p|p0|p2|p4|y2|gray|xyz|rgb|bgr|rgba|bgra)(9|10|12|14|16|36|48|64)(?:le|be)$/.exec(pixelFormat)?.[1];
-  if (found === undefined) return 8;
-  const bits = Number(found);
+  const digits = /(?:p|p0|p2|p4|y2|gray|xyz|rgb|bgr|rgba|bgra)(9|10|12|14|16|36|48|64)(?:le|be)$/.exec(
+    pixelFormat,
+  )?.[1];
+  if (digits === undefined) return 8;
+  const bits = Number(digits);
   return bits > 16 ? (bits === 36 ? 12 : 16) : bits;
 };
 

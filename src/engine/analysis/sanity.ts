@@ -34,8 +34,8 @@ export const checkSanity = (job: SanityJob): SanityResult => {
 /** Reads one position; here a failure of FFmpeg is a result and not an error. */
 const attempt = (name: string, read: () => Place): Place => {
   try {
-    const place = read();
-    return place.problem === undefined ? place : { ...place, problem: `${name}: ${place.problem}` };
+    const result = read();
+    return result.problem === undefined ? result : { ...result, problem: `${name}: ${result.problem}` };
   } catch (error) {
     if (!isKinoraError(error, 'media_failed')) throw error;
     return { decoded: false, problem: `${name}: ${error.message}` };
@@ -110,14 +110,14 @@ const readAudio = (format: FormatContext, streamIndex: number, seconds: number):
   using frame = newFrame();
   const stream = streamAt(format, streamIndex);
   using decoder = openDecoder(stream, 1);
-  const wanted = CHECKED_SECONDS * stream.codecpar.sampleRate;
+  const neededSamples = CHECKED_SECONDS * stream.codecpar.sampleRate;
   const receive = (): void => {
     while (decoder.receiveFrameSync(frame) >= 0) {
       samples += frame.nbSamples;
       frame.unref();
     }
   };
-  while (samples < wanted) {
+  while (samples < neededSamples) {
     const code = readPacket(format, packet);
     isComplete = code === AVERROR_EOF;
     if (isComplete) break;

@@ -24,7 +24,7 @@ const COPY_SEEK_SECONDS = 1;
  * seam.
  * @throws KinoraError `media_failed`
  */
-export const makeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
+export const encodeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
   const firstFrame = job.boundaries[0] as number;
   const endFrame = job.boundaries.at(-1) as number;
   const copied = job.audio.mode === 'copy' ? copyFrames(job, firstFrame, endFrame) : undefined;

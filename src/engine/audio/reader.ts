@@ -302,9 +302,9 @@ const readStream = (source: MediaSource, plan: Audio, fromSample: number, untilS
   const { sourceSampleRate: sourceRate, sampleRate: rate, channels } = plan;
   const pieces = collectPieces(source, plan, fromSample / rate - PLACE_SECONDS, untilSample / rate + PLACE_SECONDS);
   const tickSamples = (plan.sourceTimeBase.num * sourceRate) / plan.sourceTimeBase.den;
-  const place = (from: number, until: number): Float32Array[] =>
+  const align = (from: number, until: number): Float32Array[] =>
     alignAudio(pieces, channels, from, until, sourceRate, tickSamples);
-  if (sourceRate === rate) return place(fromSample, untilSample);
+  if (sourceRate === rate) return align(fromSample, untilSample);
   // Both clocks meet every `sourceStep` source samples; starting there gives the resampler the same phase each time.
   const divisor = greatestCommonDivisor(sourceRate, rate);
   const sourceStep = sourceRate / divisor;
@@ -312,7 +312,7 @@ const readStream = (source: MediaSource, plan: Audio, fromSample: number, untilS
   const steps = Math.floor((fromSample / rate - RESAMPLER_MARGIN_SECONDS) * divisor);
   const sourceUntil = Math.ceil((untilSample / rate + RESAMPLER_MARGIN_SECONDS) * sourceRate);
   const skip = fromSample - steps * step;
-  return resample(place(steps * sourceStep, sourceUntil), sourceRate, rate).map((plane) =>
+  return resample(align(steps * sourceStep, sourceUntil), sourceRate, rate).map((plane) =>
     plane.subarray(skip, skip + untilSample - fromSample),
   );
 };

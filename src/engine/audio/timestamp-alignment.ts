@@ -113,10 +113,10 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
   const end = Math.min(outputStart + (outputs[0]?.length ?? 0), Math.floor(run.length + (offsets.get(last) as number)));
   outputs.forEach((output, channel) => {
     const samples = joinChannel(run, channel);
-    for (let place = start; place < end; place++) {
-      const at = place - offsetAt(place);
+    for (let sample = start; sample < end; sample++) {
+      const at = sample - offsetAt(sample);
       const whole = Math.floor(at);
-      output[place - outputStart] = betweenSamples(samples, whole, at - whole);
+      output[sample - outputStart] = betweenSamples(samples, whole, at - whole);
     }
   });
 };

@@ -19,12 +19,12 @@ export const limitPeaks = (
   sampleRate: number,
   peakDb: number,
 ): readonly Float32Array[] => {
-  const wanted = findGains(planes, 10 ** (peakDb / 20));
-  if (!wanted) return planes;
+  const limits = findGains(planes, 10 ** (peakDb / 20));
+  if (!limits) return planes;
   const hold = Math.round(HOLD_SECONDS * sampleRate);
   // The lowest gain nearby, smoothed twice over half that range, never exceeds what the peak allows.
   const half = hold >> 1;
-  const gains = smooth(smooth(lowestAround(wanted, 2 * half), half), half);
+  const gains = smooth(smooth(lowestAround(limits, 2 * half), half), half);
   return planes.map((plane) => plane.map((sample, i) => sample * (gains[i] as number)));
 };
 

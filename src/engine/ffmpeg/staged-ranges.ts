@@ -23,7 +23,7 @@ const rangesMissing = (missing: ByteRanges): KinoraError => new KinoraError('ran
  */
 export const lookAtAll = <P, T>(places: readonly P[], look: (place: P) => T): T[] => {
   const missing: ByteRange[] = [];
-  const found = places.flatMap((place) => {
+  const results = places.flatMap((place) => {
     try {
       return [look(place)];
     } catch (error) {
@@ -34,7 +34,7 @@ export const lookAtAll = <P, T>(places: readonly P[], look: (place: P) => T): T[
     }
   });
   if (missing.length > 0) throw rangesMissing(missing);
-  return found;
+  return results;
 };
 
 /** Reads parts of a source's open file. */

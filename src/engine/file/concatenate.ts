@@ -29,11 +29,11 @@ export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concat
   let ticksPerSecond = 1;
   readPackets(job, (packet, stream) => {
     ticksPerSecond = stream.timeBase.den / stream.timeBase.num;
-    const known = columns.get(stream.index) ?? { pts: [], dts: [], duration: [] };
-    columns.set(stream.index, known);
-    known.pts.push(ticksOf(packet.pts));
-    known.dts.push(ticksOf(packet.dts));
-    known.duration.push(Number(packet.duration));
+    const column = columns.get(stream.index) ?? { pts: [], dts: [], duration: [] };
+    columns.set(stream.index, column);
+    column.pts.push(ticksOf(packet.pts));
+    column.dts.push(ticksOf(packet.dts));
+    column.duration.push(Number(packet.duration));
   });
   const times = repairAll(columns, ticksPerSecond);
   const recordings: Recording[] = [];
@@ -42,10 +42,10 @@ export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concat
     pts.forEach((start, packet) => {
       if (Number.isNaN(start)) return;
       const end = start + duration[packet]!;
-      const known = recordings[recording[packet]!];
+      const span = recordings[recording[packet]!];
       recordings[recording[packet]!] = {
-        start: Math.min(known?.start ?? start, start),
-        end: Math.max(known?.end ?? end, end),
+        start: Math.min(span?.start ?? start, start),
+        end: Math.max(span?.end ?? end, end),
       };
     });
   }

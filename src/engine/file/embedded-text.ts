@@ -36,8 +36,8 @@ export const readEmbeddedText = (job: EmbeddedTextJob, context: HandlerContext):
         errors += 1;
         continue;
       }
-      const found = streams.get(packet.streamIndex);
-      if (found) addPacket(found.texts, found.stream, packet, job.zeroSeconds);
+      const target = streams.get(packet.streamIndex);
+      if (target) addPacket(target.texts, target.stream, packet, job.zeroSeconds);
       if (packets % PROGRESS_PACKETS === 0 && packet.pos > 0n)
         context.progress(Math.min(Number(packet.pos) / sizeBytes, 1));
       packet.unref();

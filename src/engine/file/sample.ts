@@ -48,7 +48,7 @@ const GOP_FRAMES = 2 * FRAME_RATE;
  * Writes a video with a frame counter, a clock and a beep each second: H.264 High and AAC in MP4, index first.
  * @throws KinoraError `media_failed`
  */
-export const makeSample = (job: SampleJob, context: HandlerContext): { sizeBytes: number } => {
+export const encodeSample = (job: SampleJob, context: HandlerContext): { sizeBytes: number } => {
   const output = new FormatContext();
   check(output.allocOutputContext2(null, 'mp4', job.outPath), 'sample file');
   const packet = newPacket();

@@ -11,7 +11,7 @@ import { AnimationWriter } from './animation-writer.js';
  * Writes an endless animation. Each of its frames is the one that the source displays at that time.
  * @throws KinoraError `media_failed`
  */
-export const makeAnimated = (job: AnimatedJob): ImageResult =>
+export const writeAnimated = (job: AnimatedJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     checkTimeBase(reader, job);
     const { timeBase, originTicks, filters, width, height, threads, framesPerSecond } = job;

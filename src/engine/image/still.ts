@@ -40,7 +40,7 @@ const describeLayout = (frame: Frame, layout: StillLayout, format: StillFormat):
  * Writes the frame that is displayed at a moment as an image.
  * @throws KinoraError `media_failed`
  */
-export const makeStill = (job: StillJob): ImageResult =>
+export const writeStill = (job: StillJob): ImageResult =>
   withVideoReader(job.source, job.streamIndex, job.threads, (reader) => {
     const { layout, format, threads, timeBase } = job;
     let bytes: Buffer | undefined;

@@ -12,7 +12,7 @@ import { encodeStill, STILL_COLORS } from './encoder.js';
  * Writes the frames of many moments to one sprite sheet.
  * @throws KinoraError `media_failed`
  */
-export const makeStoryboard = (job: StoryboardJob): ImageResult => {
+export const writeStoryboard = (job: StoryboardJob): ImageResult => {
   const { tiles, toleranceTicks, columns, width, height, format, threads, timeBase } = job;
   const reader = new VideoReader(job.source, job.streamIndex, threads);
   const sheet = blackSpriteSheet(columns * width, Math.ceil(tiles.length / columns) * height);

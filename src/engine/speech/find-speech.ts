@@ -38,11 +38,11 @@ export const findSpeech = async (job: FindSpeechJob, context: HandlerContext): P
   const vad = await detector;
   vad.reset();
   const spans: Span[] = [];
-  const place = (sample: number): number => Math.round(job.startMs + (sample * 1000) / SPEECH_RATE);
+  const toMs = (sample: number): number => Math.round(job.startMs + (sample * 1000) / SPEECH_RATE);
   const drain = (): void => {
     for (; !vad.isEmpty(); vad.pop()) {
       const { start, samples } = vad.front(false);
-      const span = { startMs: place(start), endMs: Math.min(job.endMs, place(start + samples.length)) };
+      const span = { startMs: toMs(start), endMs: Math.min(job.endMs, toMs(start + samples.length)) };
       if (span.endMs > span.startMs) spans.push(span);
     }
   };

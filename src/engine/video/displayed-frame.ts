@@ -40,10 +40,10 @@ export const seekDisplayed = (
   } else reader.seek(pts + 1, { wantPrevious: true, seekPoint });
   const displayed = reader.previous;
   // An edit cuts off frames before zero; a frame that begins late is displayed from zero on.
-  const found =
+  const frame =
     displayed && displayed.pts >= ptsAt(source.firstFrameTicks ?? 0, source) ? displayed : (reader.take() ?? displayed);
-  if (!found) throw failMedia('image', 'no frame could be decoded');
-  return found.pts;
+  if (!frame) throw failMedia('image', 'no frame could be decoded');
+  return frame.pts;
 };
 
 /** The reader is at or shortly before the wanted frame. */

@@ -33,7 +33,7 @@ const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270
  */
 const PEAKS = { pq: 1000, hlg: 100 } as const;
 
-const known = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
+const knownName = (names: Readonly<Record<number, string>>, name: string): string | undefined =>
   Object.values(names).includes(name) ? name : undefined;
 
 /**
@@ -45,12 +45,12 @@ const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string[]
   const support = isRgb ? 'scale' : matrixSupport(color);
   // `zscale` needs all of them for some matrices.
   const usual = support === 'zscale' ? 'bt709' : undefined;
-  const primaries = known(PRIMARIES, color.primaries) ?? (toneMap ? 'bt2020' : usual);
+  const primaries = knownName(PRIMARIES, color.primaries) ?? (toneMap ? 'bt2020' : usual);
   const transfer = toneMap
     ? { pq: 'smpte2084', hlg: 'arib-std-b67' }[toneMap]
-    : (known(TRANSFERS, color.transfer) ?? usual);
+    : (knownName(TRANSFERS, color.transfer) ?? usual);
   const setParams = (matrix: string): string => {
-    const range = isRgb ? 'pc' : (known(RANGES, color.range) ?? 'tv');
+    const range = isRgb ? 'pc' : (knownName(RANGES, color.range) ?? 'tv');
     const fields = Object.entries({ color_primaries: primaries, color_trc: transfer, colorspace: matrix, range });
     return `setparams=${fields.flatMap(([name, value]) => (value ? [`${name}=${value}`] : [])).join(':')}`;
   };

@@ -20,7 +20,7 @@ const RESTART_SECONDS = 1;
 const PROGRESS_FRAMES = 50;
 
 /** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged frames are left out and counted. */
-export const makeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
+export const encodeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
   const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY, job.reorderTimes);
   try {
     const file = openSync(job.outPath, 'w');

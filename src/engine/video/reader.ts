@@ -14,6 +14,7 @@ import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffm
 import { OpenCache } from '../ffmpeg/open-cache.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { dropsUndecodable, hasNoTimes } from '../ffmpeg/stream-traits.js';
+import { FrameTimes } from './frame-times.js';
 
 /** A decoded frame and its presentation time in stream ticks. The reader owns the frame. */
 export interface DecodedFrame {
@@ -44,8 +45,6 @@ const MAX_SKIPPED_PACKETS = 1_000;
  * from its start.
  */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
-/** A shorter duration, which is no frame's, is not believed. */
-const MAX_FRAME_RATE = 1000;
 /** Halving stops at this distance: reading is then faster than seeking. */
 const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
@@ -70,16 +69,11 @@ export class VideoReader {
   private skipped = 0;
   /** Time of the key frame from which decoding started. */
   private keyPts: number | undefined;
-  private lastPts: number | undefined;
   /** Reading began at the start of the file. */
   private fromStart = true;
   /** A key frame has been decoded. */
   private started = false;
-  private lastDelta = 1;
-  /** Times of the packets that were decoded but not returned, ascending; see `reorderTimes`. */
-  private packetTimes: number[] = [];
-  /** In AVI: the decode times of the last packets, from that of the last returned frame on. */
-  private decodeTimes: number[] = [];
+  private readonly times: FrameTimes;
   /** Packets and frames found damaged since the last seek. */
   errors = 0;
   /** Byte position of the last packet that was read. */
@@ -98,6 +92,7 @@ export class VideoReader {
     private readonly reorderTimes = false,
   ) {
     this.open();
+    this.times = new FrameTimes(this.isAvi, reorderTimes);
   }
 
   get timeBase(): Rational {
@@ -153,12 +148,12 @@ export class VideoReader {
     };
     const { num, den } = this.timeBase;
     const nearStart = ((pts - this.startPts) * num) / den < 1;
-    const found =
+    const isFound =
       (nearStart && this.rewind()) ||
       (options.seekPoint !== undefined || this.isMpegStream
         ? this.jumpBack(options.seekPoint?.position ?? this.findPosition(latestStart), started)
         : BACK_SECONDS.some((back) => this.jumpToTime(latestStart - Math.round((back * den) / num)) && started()));
-    if (!found) this.rewind();
+    if (!isFound) this.rewind();
     const first = pts - (options.tolerance ?? 0);
     for (let next = this.peek(); next !== undefined && next.pts < first; next = this.peek()) this.take();
   }
@@ -256,8 +251,7 @@ export class VideoReader {
     this.aheadPts = undefined;
     this.behindPts = undefined;
     this.keyPts = undefined;
-    this.lastPts = undefined;
-    this.decodeTimes = [];
+    this.times.reset();
     this.fromStart = false;
     this.started = false;
     this.drained = false;
@@ -277,7 +271,7 @@ export class VideoReader {
     while (!this.drained) {
       const code = this.decoder.receiveFrameSync(this.ahead);
       if (code >= 0) {
-        const pts = this.timeOf(this.ahead);
+        const pts = this.times.timeOf(this.ahead, this.stream, this.decoder, this.fromStart);
         this.started ||= this.isDecodable(this.ahead, pts);
         if (!this.started) {
           this.ahead.unref();
@@ -325,12 +319,9 @@ export class VideoReader {
         const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
       }
-      if (this.isAvi && packet.dts !== NO_PTS) this.decodeTimes.push(Number(packet.dts));
+      this.times.noteSent(packet);
       if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
-      else if (this.reorderTimes && packet.pts !== NO_PTS) {
-        this.packetTimes.push(Number(packet.pts));
-        this.packetTimes.sort((a, b) => a - b);
-      }
+      else this.times.noteAccepted(packet);
     }
     packet.unref();
   }
@@ -347,39 +338,6 @@ export class VideoReader {
 
   private get isAvi(): boolean {
     return this.format.iformat?.name === 'avi';
-  }
-
-  private timeOf(frame: Frame): number {
-    const reordered = this.packetTimes.shift();
-    if (reordered !== undefined) return reordered;
-    const time = this.isAvi ? this.aviTimeOf(frame) : frame.bestEffortTimestamp;
-    const duration = Number(frame.duration);
-    const { num, den } = this.stream.timeBase;
-    // Without a rate in a raw stream, FFmpeg reports a tick after the frames that it has probed.
-    const step = duration * num * MAX_FRAME_RATE >= den ? duration : this.lastDelta;
-    // The only frame after a seek, returned at the end of the file: learning its time requires a seek further back.
-    if (time === NO_PTS && this.lastPts === undefined && !this.fromStart) return Number.POSITIVE_INFINITY;
-    const pts = time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time);
-    if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
-    this.lastPts = pts;
-    return pts;
-  }
-
-  /**
-   * AVI stores no presentation times: the frames use the decode times in order, and the decoder returns a frame
-   * `hasBFrames` packets after its position. How many ticks a packet takes depends on the file.
-   */
-  private aviTimeOf(frame: Frame): number | typeof NO_PTS {
-    const last = this.lastPts;
-    if (frame.pktDts === NO_PTS) {
-      // At the end of the file no packet follows the frame.
-      const next = last === undefined ? undefined : this.decodeTimes.find((time) => time > last);
-      return next ?? NO_PTS;
-    }
-    const dts = Number(frame.pktDts);
-    const place = this.decodeTimes.indexOf(dts) - this.decoder.hasBFrames;
-    if (place > 0) this.decodeTimes.splice(0, place);
-    return place >= 0 ? this.decodeTimes[0]! : dts - this.decoder.hasBFrames;
   }
 }
 

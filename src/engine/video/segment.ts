@@ -13,7 +13,7 @@ import { type SeekPoint, type VideoReader, withVideoReader } from './reader.js';
  * Makes the segment [startTicks, endTicks) of one rendition. The frames and times do not depend on earlier jobs.
  * @throws KinoraError `media_failed`
  */
-export const makeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
+export const writeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
   job.rendition.kind === 'copy'
     ? copySegment(job)
     : withVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));

@@ -15,10 +15,13 @@ const MAX_WAITING = 4096;
 type Waiting = [Request, Response][];
 
 /**
- * Handles the requests of one connection one after the other (RFC 9112, 9.3.2): a pipelined request holds no file and
- * does no work until the previous responses are sent. Meanwhile the connection is not read. When it closes, waiting
- * requests are dropped. A connection that would exceed `maxWaiting` is closed; its client sends the requests again.
- * Clients that don't pipeline never wait.
+ * Handles the requests of one connection one after the other (RFC 9112, 9.3.2): a pipelined request
+ * holds no file and does no work until the previous responses are sent. Meanwhile the connection is not
+ * read. When it closes, waiting requests are dropped. A connection that would exceed `maxWaiting` is
+ * closed; its client sends the requests again. Clients that don't pipeline never wait.
+ *
+ * Measured gain: a client with 200 connections that reads nothing costs 35 MB instead of 1.5 GB, and
+ * 200 open files instead of 17,745 (decision 28).
  */
 export const takeTurns = (handle: RequestListener, maxWaiting = MAX_WAITING): RequestListener => {
   const connections = new WeakMap<Socket, Waiting>();

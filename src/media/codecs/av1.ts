@@ -61,6 +61,8 @@ export const hasSequenceHeader = (bytes: Uint8Array): boolean =>
 /** Removes temporal delimiters, which samples must not contain. Returns the same array when there are none. */
 export const withoutTemporalDelimiters = (bytes: Uint8Array): Uint8Array => {
   const units = listObus(bytes) ?? [];
-  const kept = units.filter(({ type }) => type !== OBU_TEMPORAL_DELIMITER);
-  return kept.length === units.length ? bytes : Uint8Array.from(Buffer.concat(kept.map(({ bytes: unit }) => unit)));
+  const sampleUnits = units.filter(({ type }) => type !== OBU_TEMPORAL_DELIMITER);
+  return sampleUnits.length === units.length
+    ? bytes
+    : Uint8Array.from(Buffer.concat(sampleUnits.map(({ bytes: unit }) => unit)));
 };

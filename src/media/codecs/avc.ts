@@ -64,12 +64,12 @@ export const isIdrPicture = (bytes: Uint8Array, form: 'annexb' | 'length-prefixe
 
 /** Drops access-unit delimiters from an access unit with 4-byte lengths. Returns the same array when there are none. */
 export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
-  const kept = splitLengthPrefixed(bytes).filter((unit) => (unit[4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER);
-  const total = kept.reduce((sum, unit) => sum + unit.length, 0);
+  const sampleUnits = splitLengthPrefixed(bytes).filter((unit) => (unit[4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER);
+  const total = sampleUnits.reduce((sum, unit) => sum + unit.length, 0);
   if (total === bytes.length) return bytes;
   const output = new Uint8Array(total);
   let offset = 0;
-  for (const unit of kept) {
+  for (const unit of sampleUnits) {
     output.set(unit, offset);
     offset += unit.length;
   }

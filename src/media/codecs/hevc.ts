@@ -69,6 +69,8 @@ export const isIrapFrame = (bytes: Uint8Array): boolean => {
 /** Drops access-unit delimiters. Returns the same array when there are none. */
 export const withoutHevcDelimiters = (bytes: Uint8Array): Uint8Array => {
   const units = [...listUnits(bytes)];
-  const kept = units.filter(({ type }) => type !== NAL_ACCESS_UNIT_DELIMITER);
-  return kept.length === units.length ? bytes : Uint8Array.from(Buffer.concat(kept.map(({ unit }) => unit)));
+  const sampleUnits = units.filter(({ type }) => type !== NAL_ACCESS_UNIT_DELIMITER);
+  return sampleUnits.length === units.length
+    ? bytes
+    : Uint8Array.from(Buffer.concat(sampleUnits.map(({ unit }) => unit)));
 };

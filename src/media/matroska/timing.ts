@@ -52,8 +52,10 @@ export const readMatroskaTiming = (
   const list: Cue[] = [];
   for (const point of childrenOf(cues, { content: 0, end: cues.length }, CUE_POINT)) {
     const ticks = unsignedOf(cues, point, CUE_TIME);
-    const place = childrenOf(cues, point, CUE_TRACK_POSITIONS).find((at) => unsignedOf(cues, at, CUE_TRACK) === track);
-    const offset = place && unsignedOf(cues, place, CUE_CLUSTER_POSITION);
+    const positions = childrenOf(cues, point, CUE_TRACK_POSITIONS).find(
+      (at) => unsignedOf(cues, at, CUE_TRACK) === track,
+    );
+    const offset = positions && unsignedOf(cues, positions, CUE_CLUSTER_POSITION);
     if (ticks !== undefined && offset !== undefined) list.push({ ticks, position: origin + offset });
   }
   if (list.length === 0) return 'it has no cues for its video';

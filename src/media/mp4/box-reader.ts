@@ -61,14 +61,14 @@ export const findBox = (
   start = 0,
   end = bytes.length,
 ): Mp4Box | undefined => {
-  let found: Mp4Box | undefined;
+  let innermost: Mp4Box | undefined;
   for (const type of path) {
-    const parent: Mp4Box | undefined = found;
+    const parent: Mp4Box | undefined = innermost;
     const boxes = listBoxes(bytes, parent?.content ?? start, parent?.end ?? end)?.filter((box) => box.type === type);
     if (boxes?.length !== 1) return undefined;
-    found = boxes[0];
+    innermost = boxes[0];
   }
-  return found;
+  return innermost;
 };
 
 /** Version and flags of a box; undefined when it is too short for them. */

@@ -156,9 +156,9 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
 
 /** The configuration record of a sample entry; it must have at least `least` bytes. */
 const recordOf = (bytes: Uint8Array, entry: Mp4Box, type: string, least: number): Uint8Array => {
-  const found = need(findBox(bytes, [type], entry.content + 78, entry.end), `${type} is missing`);
-  if (found.content + least > found.end) refuse(`${type} is too short`);
-  return bytes.subarray(found.content, found.end);
+  const record = need(findBox(bytes, [type], entry.content + 78, entry.end), `${type} is missing`);
+  if (record.content + least > record.end) refuse(`${type} is too short`);
+  return bytes.subarray(record.content, record.end);
 };
 
 /** ISO/IEC 14496-15, annex E: profile, compatibility with the lowest bit first, tier and level, constraints. */

@@ -267,10 +267,10 @@ const positionSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64A
   const position = new Float64Array(sizes.length);
   let sample = 0;
   for (const { offset, samples } of chunks) {
-    let place = offset;
+    let offsetOfSample = offset;
     for (const end = Math.min(sample + samples, sizes.length); sample < end; sample += 1) {
-      position[sample] = place;
-      place += sizes[sample]!;
+      position[sample] = offsetOfSample;
+      offsetOfSample += sizes[sample]!;
     }
   }
   return sample === sizes.length ? position : undefined;
@@ -296,12 +296,12 @@ const readPcmTrack = (
   const duration = Float64Array.from(chunks, (chunk) => chunk.samples);
   const edited = applyEditList({ composition, duration }, edits, 'soun', timescale);
   if (!edited) return undefined;
-  const kept = chunks.slice(0, edited.count);
+  const editedChunks = chunks.slice(0, edited.count);
   return {
     pts: edited.pts,
-    key: new Uint8Array(kept.length).fill(1),
-    size: Uint32Array.from(kept, (chunk) => chunk.samples * sampleBytes),
-    position: Float64Array.from(kept, ({ offset }) => offset),
+    key: new Uint8Array(editedChunks.length).fill(1),
+    size: Uint32Array.from(editedChunks, (chunk) => chunk.samples * sampleBytes),
+    position: Float64Array.from(editedChunks, ({ offset }) => offset),
     lastDuration: edited.lastDuration,
   };
 };

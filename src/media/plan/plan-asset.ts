@@ -179,11 +179,11 @@ export const findStart = (
  */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
-  const wanted = ((toNumber(zero) + startSeconds) * den) / num;
+  const startTicks = ((toNumber(zero) + startSeconds) * den) / num;
   // Floating-point errors must not cost a frame.
-  const displayed = source?.frames.findLast((pts) => pts <= wanted + CLIP_TOLERANCE_TICKS);
-  const isLong = displayed !== undefined && ((wanted - displayed) * num) / den > LONG_FRAME_SECONDS;
-  return seconds(displayed === undefined || isLong ? Math.round(wanted) : displayed, { num, den });
+  const displayed = source?.frames.findLast((pts) => pts <= startTicks + CLIP_TOLERANCE_TICKS);
+  const isLong = displayed !== undefined && ((startTicks - displayed) * num) / den > LONG_FRAME_SECONDS;
+  return seconds(displayed === undefined || isLong ? Math.round(startTicks) : displayed, { num, den });
 };
 
 /**
@@ -226,6 +226,32 @@ const findFrames = ({
   return frames && frames.length > 0 ? { ...source, frames } : undefined;
 };
 
+/** The frames of a video on the timeline of the asset. */
+interface FrameTimeline {
+  readonly timeBase: Rational;
+  readonly originTicks: number;
+  readonly endTicks: number;
+  readonly toTimeline: (pts: number) => number;
+  /** Ascending; the first frame is displayed from zero on. */
+  readonly frameTicks: Float64Array;
+  /** Negative: when the frame that is displayed at zero began. */
+  readonly firstFrameTicks: number | undefined;
+}
+
+const placeFrames = (source: FrameSource, isClip: boolean, zero: Rational, endSeconds: number): FrameTimeline => {
+  const timeBase = refine(source.timeBase, MIN_TIMESCALE);
+  const originTicks = rescale(1, zero, { num: 1, den: timeBase.den });
+  const toTimeline = (pts: number): number => pts * timeBase.num - originTicks;
+  const endTicks = Math.max(Math.round(endSeconds * timeBase.den), 1);
+  const allTicks = source.frames.map(toTimeline);
+  if (!isClip) allTicks[0] = 0;
+  const displayedAtZero = isClip ? allTicks.findLast((ticks) => ticks <= 0) : undefined;
+  const firstFrameTicks = displayedAtZero !== undefined && displayedAtZero < 0 ? displayedAtZero : undefined;
+  const frameTicks = allTicks.filter((ticks) => ticks >= (firstFrameTicks ?? 0) && ticks < endTicks);
+  frameTicks[0] = 0;
+  return { timeBase, originTicks, endTicks, toTimeline, frameTicks, firstFrameTicks };
+};
+
 const planVideo = (
   input: PlanInput,
   facts: VideoFacts,
@@ -235,52 +261,30 @@ const planVideo = (
 ): VideoPlan => {
   const { settings } = input;
   const { index } = source;
-  const timeBase = refine(source.timeBase, MIN_TIMESCALE);
+  const timeline = placeFrames(source, input.clip !== undefined, zero, endSeconds);
+  const { timeBase, originTicks, endTicks, toTimeline, frameTicks, firstFrameTicks } = timeline;
   const timescale = timeBase.den;
-  const originTicks = rescale(1, zero, { num: 1, den: timescale });
-  const toTimeline = (pts: number): number => pts * timeBase.num - originTicks;
-  const endTicks = Math.max(Math.round(endSeconds * timescale), 1);
-  const allTicks = source.frames.map(toTimeline);
-  if (!input.clip) allTicks[0] = 0;
-  const firstTicks = input.clip && allTicks.findLast((ticks) => ticks <= 0);
-  const began = firstTicks !== undefined && firstTicks < 0 ? firstTicks : undefined;
-  const frameTicks = allTicks.filter((ticks) => ticks >= (began ?? 0) && ticks < endTicks);
-  // The first frame is displayed from zero on.
-  frameTicks[0] = 0;
   const frameRate = findFrameRate(source, facts);
   const filters = planFilters(input, facts, source.display);
   const lostFrames = source.access === 'mezzanine' ? countLostFrames(input, source.frames) : 0;
   const peakFrameRate = findPeakRate(frameTicks, timescale);
   const isVariable = peakFrameRate * frameRate.den > frameRate.num;
   const ladder = planLadder({ frame: source.display, frameRate, peakFrameRate, ...settings });
-  const top = ladder.at(-1)!;
   const copyInput: CopyInput = {
     facts: input.facts,
     video: facts,
     index,
     filters,
     quality: settings.quality,
-    top,
+    top: ladder.at(-1)!,
     frameTicks,
     toTimeline,
     endTicks,
     timescale,
   };
-  const { copy, original, boundaries } = planCopies(copyInput, source.access, began);
-  const longestTicks = longestFrame(frameTicks, endTicks) * top.frameStep;
-  const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
-  const encoded = (copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder).map((rung) =>
-    reordered(rung, reorderTicks),
-  );
-  const renditions: VideoRendition[] = copy.copy
-    ? [
-        ...encoded,
-        reordered(
-          copyRendition(top, facts, copy.bandwidth, copy.averageBandwidth),
-          findCopyReorder(index, copy.boundaries, toTimeline),
-        ),
-      ]
-    : encoded;
+  const { copy, original, boundaries } = planCopies(copyInput, source.access, firstFrameTicks);
+  const renditions = planRenditions(ladder, copy, copyInput);
+  const countsFrames = source.access === 'mezzanine' || holdFrames(source.formatName, facts);
   return {
     access: source.access,
     formatName: source.formatName,
@@ -289,12 +293,10 @@ const planVideo = (
     timescale,
     originTicks,
     boundaries,
-    ...((source.access === 'mezzanine' || holdFrames(source.formatName, facts)) && {
-      frameCounts: countFrames(frameTicks, boundaries),
-    }),
+    ...(countsFrames && { frameCounts: countFrames(frameTicks, boundaries) }),
     ...(isMpegStreamFormat(source.formatName) && { seekPoints: findSeekPoints(index, boundaries, toTimeline) }),
     lastFrameTicks: frameTicks.at(-1)!,
-    ...(began !== undefined && { firstFrameTicks: began }),
+    ...(firstFrameTicks !== undefined && { firstFrameTicks }),
     ...(lostFrames > 0 && { lostFrames }),
     frameRate,
     ...(isVariable && { peakFrameRate }),
@@ -311,11 +313,26 @@ const planVideo = (
   };
 };
 
+/** The ladder. Its top rung is a copy of the source where that is possible. */
+const planRenditions = (
+  ladder: ReturnType<typeof planLadder>,
+  copy: CopyDecision,
+  { video, index, top, frameTicks, toTimeline, endTicks, timescale }: CopyInput,
+): VideoRendition[] => {
+  const longestTicks = longestFrame(frameTicks, endTicks) * top.frameStep;
+  const reorderTicks = Math.min(longestTicks, Math.ceil(MAX_REORDER_SECONDS * timescale));
+  const rungs = copy.copy ? limitRungs(ladder.slice(0, -1), copy.bandwidth) : ladder;
+  const encoded = rungs.map((rung) => reordered(rung, reorderTicks));
+  if (!copy.copy) return encoded;
+  const copied = copyRendition(top, video, copy.bandwidth, copy.averageBandwidth);
+  return [...encoded, reordered(copied, findCopyReorder(index, copy.boundaries, toTimeline))];
+};
+
 /** What is copied from the source, and the boundaries that this requires for every rendition. */
-const planCopies = (input: CopyInput, access: VideoPlan['access'], began: number | undefined) => {
+const planCopies = (input: CopyInput, access: VideoPlan['access'], firstFrameTicks: number | undefined) => {
   const decide = (decision: (input: CopyInput) => CopyDecision): CopyDecision => {
     if (access === 'mezzanine') return { copy: false, reason: 'the frames come from a mezzanine' };
-    if (began !== undefined) return { copy: false, reason: 'the first frame began before the clip' };
+    if (firstFrameTicks !== undefined) return { copy: false, reason: 'the first frame began before the clip' };
     return decision(input);
   };
   const copy = decide(decideCopy);

@@ -13,11 +13,11 @@ export interface Chapter {
  */
 export const planChapters = (chapters: readonly ChapterFacts[], plan: Plan): Chapter[] => {
   const { num, den } = originOf(plan);
-  const found = chapters.flatMap(({ startSeconds, title }, at) => {
+  const displayed = chapters.flatMap(({ startSeconds, title }, at) => {
     const start = startSeconds - num / den;
     const next = (chapters[at + 1]?.startSeconds ?? Number.POSITIVE_INFINITY) - num / den;
     if (start >= plan.durationSeconds || next <= Math.max(start, 0)) return [];
     return [{ start_time: Math.max(0, Math.round(start * 1000) / 1000), title: title ?? `Chapter ${at + 1}` }];
   });
-  return found.map((chapter, at) => (at === 0 ? { ...chapter, start_time: 0 } : chapter));
+  return displayed.map((chapter, at) => (at === 0 ? { ...chapter, start_time: 0 } : chapter));
 };

@@ -9,15 +9,15 @@ const escapeXml = (text: string): string =>
   text.replace(UNWRITABLE, ' ').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const openTag = (name: string, attributes: XmlAttributes): string => {
-  const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  return `<${[name, ...given.map(([key, value]) => `${key}="${escapeXml(String(value))}"`)].join(' ')}`;
+  const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return `<${[name, ...present.map(([key, value]) => `${key}="${escapeXml(String(value))}"`)].join(' ')}`;
 };
 
 /** An element with child elements. Undefined children are omitted. */
 export const element = (name: string, attributes: XmlAttributes, ...children: (string | undefined)[]): string => {
-  const given = children.filter((child) => child !== undefined);
+  const present = children.filter((child) => child !== undefined);
   const tag = openTag(name, attributes);
-  return given.length === 0 ? `${tag}/>` : `${tag}>\n${given.join('\n')}\n</${name}>`;
+  return present.length === 0 ? `${tag}/>` : `${tag}>\n${present.join('\n')}\n</${name}>`;
 };
 
 export const textElement = (name: string, attributes: XmlAttributes, text: string): string =>

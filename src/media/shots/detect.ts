@@ -16,13 +16,13 @@ interface Candidate {
  */
 export const findShots = (scores: ShotScores, timescale: number, endTicks: number): number[] => {
   const shortest = MIN_SHOT_SECONDS * timescale;
-  const found = [...findCuts(scores, timescale), ...findDissolves(scores, timescale), ...findFades(scores)]
+  const candidates = [...findCuts(scores, timescale), ...findDissolves(scores, timescale), ...findFades(scores)]
     .filter(({ ticks }) => ticks >= shortest && endTicks - ticks >= shortest)
     .sort((a, b) => b.strength - a.strength || a.ticks - b.ticks);
   // Each slot of the minimum length holds at most one boundary. Slots keep this fast: hours of video have a hundred
   // thousand of them.
   const chosen = new Map<number, number>();
-  for (const { ticks } of found) {
+  for (const { ticks } of candidates) {
     const slot = Math.floor(ticks / shortest);
     const near = [slot - 1, slot, slot + 1].map((at) => chosen.get(at));
     if (near.every((other) => other === undefined || Math.abs(other - ticks) >= shortest)) chosen.set(slot, ticks);
@@ -71,7 +71,7 @@ const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Cand
 
 /** The middle of a run of blank frames between a fade-out and a fade-in. Not if a cut is at either end. */
 const findFades = ({ ticks, blank, lasting }: ShotScores): Candidate[] => {
-  const found: Candidate[] = [];
+  const fades: Candidate[] = [];
   const isCut = (at: number): boolean => (lasting[at] ?? 0) >= LEAST_CUT;
   for (let first = 0; first < blank.length; first += 1) {
     if (!blank[first]) continue;
@@ -79,8 +79,8 @@ const findFades = ({ ticks, blank, lasting }: ShotScores): Candidate[] => {
     while (end < blank.length && blank[end]) end += 1;
     const isBetween = first > 0 && end < blank.length;
     if (isBetween && !isCut(first) && !isCut(end))
-      found.push({ ticks: ticks[(first + end) >> 1]!, strength: LEAST_CUT / 2 });
+      fades.push({ ticks: ticks[(first + end) >> 1]!, strength: LEAST_CUT / 2 });
     first = end;
   }
-  return found;
+  return fades;
 };

@@ -57,12 +57,12 @@ export const scoreFrames = (frames: readonly TimedFrame[], part: Part): ShotScor
     (_, at) => whole.lasting[at]! >= LEAST_CUT || whole.dissolve[at]! > 0 || whole.blank[at] === 1,
   );
   let next = 0;
-  const kept: number[] = [];
+  const selected: number[] = [];
   whole.ticks.forEach((ticks, at) => {
     while (interesting[next]! < ticks - nearTicks) next += 1;
-    if (ticks >= startTicks && ticks < endTicks && interesting[next]! <= ticks + nearTicks) kept.push(at);
+    if (ticks >= startTicks && ticks < endTicks && interesting[next]! <= ticks + nearTicks) selected.push(at);
   });
-  const column = (values: readonly number[]): number[] => kept.map((at) => values[at]!);
+  const column = (values: readonly number[]): number[] => selected.map((at) => values[at]!);
   return {
     ticks: column(whole.ticks),
     change: column(whole.change),

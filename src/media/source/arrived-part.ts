@@ -35,13 +35,13 @@ const latest = ({ pts }: StreamIndex): number =>
 
 /** The packets before `end`; the last one lasts until then. */
 const before = (stream: StreamIndex, end: number): StreamIndex => {
-  const kept = (_: number, packet: number): boolean => stream.pts[packet]! < end;
-  const pts = stream.pts.filter(kept);
+  const isBefore = (_: number, packet: number): boolean => stream.pts[packet]! < end;
+  const pts = stream.pts.filter(isBefore);
   return {
     pts,
-    key: stream.key.filter(kept),
-    size: stream.size.filter(kept),
-    position: stream.position.filter(kept),
+    key: stream.key.filter(isBefore),
+    size: stream.size.filter(isBefore),
+    position: stream.position.filter(isBefore),
     lastDuration: Math.max(end - pts.reduce((most, time) => Math.max(most, time), 0), 1),
   };
 };

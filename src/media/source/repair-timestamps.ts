@@ -61,10 +61,10 @@ export const repairTimestamps = (
   const step = medianStep(dts, right, recording);
   const repairedDts = fillDts(dts, right, recording, step);
   // When a packet has one time for both, both are wrong.
-  const known = Float64Array.from(pts, (time, packet) =>
+  const trusted = Float64Array.from(pts, (time, packet) =>
     time === dts[packet] && !right[packet] ? Number.POSITIVE_INFINITY : time,
   );
-  const repairedPts = repairPts(known, repairedDts, recording, step, DELAY_TOLERANCE_SECONDS * ticksPerSecond);
+  const repairedPts = repairPts(trusted, repairedDts, recording, step, DELAY_TOLERANCE_SECONDS * ticksPerSecond);
   let wrong = 0;
   for (let packet = 0; packet < dts.length; packet += 1)
     if ((!Number.isNaN(dts[packet]!) && !right[packet]) || differs(pts[packet]!, repairedPts[packet]!)) wrong += 1;

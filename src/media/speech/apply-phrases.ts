@@ -18,20 +18,20 @@ interface Phrase {
  * mistake for `harbor`. This works with every recognizer, also those that accept no hints.
  */
 export const applyPhrases = (words: readonly Word[], phrases: readonly string[]): Word[] => {
-  const known = phrases
+  const spelled = phrases
     .map((phrase) => phrase.trim().split(/\s+/))
     .filter((parts) => parts.every((part) => lettersOf(part) !== ''))
     .map((parts): Phrase => ({ parts, letters: lettersOf(parts.join('')) }));
   // An environment may have tens of thousands of phrases, so exact matches use a map.
-  const exact = new Map(known.map((phrase) => [phrase.letters, phrase]));
+  const exact = new Map(spelled.map((phrase) => [phrase.letters, phrase]));
   const similar = new Map<string, Phrase[]>();
-  for (const phrase of known) {
+  for (const phrase of spelled) {
     const key = `${phrase.parts.length} ${phrase.letters[0]}`;
     const others = similar.get(key);
     if (others) others.push(phrase);
     else similar.set(key, [phrase]);
   }
-  const counts = [...new Set(known.map(({ parts }) => parts.length))].sort((a, b) => b - a);
+  const counts = [...new Set(spelled.map(({ parts }) => parts.length))].sort((a, b) => b - a);
   const written: Word[] = [];
   const letters = words.map(({ text }) => lettersOf(text));
   const find = (at: number): Phrase | undefined => {
@@ -48,9 +48,9 @@ export const applyPhrases = (words: readonly Word[], phrases: readonly string[])
   };
   while (written.length < words.length) {
     const at = written.length;
-    const found = find(at);
-    if (found)
-      written.push(...found.parts.map((part, n) => ({ ...words[at + n]!, text: dress(words[at + n]!.text, part) })));
+    const match = find(at);
+    if (match)
+      written.push(...match.parts.map((part, n) => ({ ...words[at + n]!, text: dress(words[at + n]!.text, part) })));
     else written.push(words[at]!);
   }
   return written;

@@ -40,8 +40,8 @@ const readCodes = (): ReadonlyMap<string, string> => {
 /** The code of a language that a recognizer reports as a code or an English name; undefined when it is unknown. */
 export const languageCodeOf = (name: string): string | undefined => {
   codes ??= readCodes();
-  const given = name.trim().toLowerCase().replaceAll('_', '-');
-  return codes.get(given) ?? codes.get(given.split('-')[0]!);
+  const normalized = name.trim().toLowerCase().replaceAll('_', '-');
+  return codes.get(normalized) ?? codes.get(normalized.split('-')[0]!);
 };
 
 /** Language codes are case-insensitive (RFC 5646, 2.1.1). */

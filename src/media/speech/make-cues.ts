@@ -94,10 +94,10 @@ const cleanWords = (spoken: readonly Word[], durationMs: number): Word[] => {
 const cutLongWord = ({ startMs, endMs, text }: Word): Word[] => {
   const characters = [...text];
   const count = Math.ceil(characters.length / LINE_CHARACTERS);
-  const place = (part: number): number => startMs + ((endMs - startMs) * part) / count;
+  const timeAt = (part: number): number => startMs + ((endMs - startMs) * part) / count;
   return Array.from({ length: count }, (_, part) => ({
-    startMs: place(part),
-    endMs: place(part + 1),
+    startMs: timeAt(part),
+    endMs: timeAt(part + 1),
     text: characters.slice(part * LINE_CHARACTERS, (part + 1) * LINE_CHARACTERS).join(''),
   }));
 };

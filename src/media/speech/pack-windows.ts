@@ -75,10 +75,10 @@ export const mapWords = ({ pieces }: SpeechWindow, words: readonly Word[]): Word
   words.flatMap(({ startMs, endMs, text }) => {
     const piece = nearestPiece(pieces, (startMs + endMs) / 2);
     if (!piece || text === '') return [];
-    const place = (ms: number): number =>
+    const toTimeline = (ms: number): number =>
       Math.round(Math.min(piece.endMs, Math.max(piece.startMs, piece.startMs + ms - piece.atMs)));
-    const mapped = place(startMs);
-    return [{ startMs: mapped, endMs: Math.max(mapped, place(endMs)), text }];
+    const mapped = toTimeline(startMs);
+    return [{ startMs: mapped, endMs: Math.max(mapped, toTimeline(endMs)), text }];
   });
 
 const nearestPiece = (pieces: readonly Piece[], ms: number): Piece | undefined => {

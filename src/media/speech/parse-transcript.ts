@@ -100,11 +100,11 @@ const toWords = (timed: readonly Timed[]): Word[] => {
     let before = 0;
     for (const part of parts) {
       if (words.length === MAX_WORDS) return words;
-      const place = (characters: number): number =>
+      const timeAt = (characters: number): number =>
         Math.round(Math.max(0, startMs + ((endMs - startMs) * characters) / total));
       words.push({
-        startMs: place(before),
-        endMs: place(before + part.length),
+        startMs: timeAt(before),
+        endMs: timeAt(before + part.length),
         text: part.slice(0, MAX_WORD_CHARACTERS),
       });
       before += part.length;

@@ -92,8 +92,8 @@ const readPayload = (
 function* linesOf(text: string): Generator<string, undefined> {
   const lineEnd = /\r\n?|\n/g;
   let start = 0;
-  for (let found = lineEnd.exec(text); found; found = lineEnd.exec(text)) {
-    yield text.slice(start, found.index);
+  for (let match = lineEnd.exec(text); match; match = lineEnd.exec(text)) {
+    yield text.slice(start, match.index);
     start = lineEnd.lastIndex;
   }
   yield text.slice(start);
@@ -122,7 +122,7 @@ const secondsOf = ([hours = '0', minutes = '0', seconds = '0', fraction = '0']: 
 
 /** Keeps the tags that WebVTT players know and escapes every other `<` and `&`. */
 const cleanText = (payload: string, format: Subtitles['format']): string => {
-  const known = format === 'webvtt' ? WEBVTT_TAGS : KEPT_TAGS;
+  const tags = format === 'webvtt' ? WEBVTT_TAGS : KEPT_TAGS;
   // `{\an8}` and similar tags set positions in another format, which many SubRip players support.
   const source = format === 'srt' ? payload.replace(/\{\\[^{}\n]*\}/g, '') : payload;
   const cleaned = source.replace(/<[^<>\n]*>|[<>&]/g, (part, at: number) => {
@@ -131,7 +131,7 @@ const cleanText = (payload: string, format: Subtitles['format']): string => {
     if (part === '>') return '&gt;';
     const tag = /^<(\/?)([a-z]+)(?:[.\s][^>]*)?>$/i.exec(part);
     const name = tag?.[2]?.toLowerCase();
-    if (name !== undefined && known.has(name)) return format === 'srt' ? `<${tag![1]}${name}>` : part;
+    if (name !== undefined && tags.has(name)) return format === 'srt' ? `<${tag![1]}${name}>` : part;
     if (format === 'webvtt' && /^<(?:\d{2,}:)?\d{2}:\d{2}\.\d{3}>$/.test(part)) return part;
     // Tags of other formats are dropped; `a < b > c` is text.
     return /^<\/?[a-z][^<>]*>$/i.test(part)

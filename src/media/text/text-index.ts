@@ -60,32 +60,32 @@ const latestEnds = new WeakMap<IndexedText, Float64Array>();
 
 /** The latest end of each group of cues, computed once per text. */
 const latestEndsOf = (text: IndexedText): Float64Array => {
-  const known = latestEnds.get(text);
-  if (known) return known;
+  const cached = latestEnds.get(text);
+  if (cached) return cached;
   const { endSeconds } = text;
-  const made = new Float64Array(Math.ceil(endSeconds.length / GROUP)).fill(Number.NEGATIVE_INFINITY);
+  const ends = new Float64Array(Math.ceil(endSeconds.length / GROUP)).fill(Number.NEGATIVE_INFINITY);
   endSeconds.forEach((end, at) => {
     const group = Math.floor(at / GROUP);
-    made[group] = Math.max(made[group]!, end);
+    ends[group] = Math.max(ends[group]!, end);
   });
-  latestEnds.set(text, made);
-  return made;
+  latestEnds.set(text, ends);
+  return ends;
 };
 
 /** Numbers of the cues that are displayed within [fromSeconds, untilSeconds). */
 export const findCues = (text: IndexedText, fromSeconds: number, untilSeconds: number): number[] => {
   const { startSeconds, endSeconds } = text;
-  const found: number[] = [];
+  const cues: number[] = [];
   for (const [group, latestEnd] of latestEndsOf(text).entries()) {
     const first = group * GROUP;
     if (startSeconds[first]! >= untilSeconds) break;
     if (latestEnd <= fromSeconds) continue;
     for (let at = first; at < Math.min(first + GROUP, endSeconds.length); at++) {
       if (startSeconds[at]! >= untilSeconds) break;
-      if (endSeconds[at]! > fromSeconds) found.push(at);
+      if (endSeconds[at]! > fromSeconds) cues.push(at);
     }
   }
-  return found;
+  return cues;
 };
 
 /** The lines of a cue, including the last line end. */
@@ -97,9 +97,9 @@ const blockOf = ({ bytes, offsets }: IndexedText, at: number): Uint8Array =>
  * full times, so that players recognize a cue that continues in the next segment (RFC 8216, 3.5).
  */
 export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds: number): Buffer => {
-  const found = findCues(text, fromSeconds, untilSeconds);
+  const cues = findCues(text, fromSeconds, untilSeconds);
   const gap = Buffer.from('\n');
-  return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...found.flatMap((at) => [gap, blockOf(text, at)])]);
+  return Buffer.concat([Buffer.from(SEGMENT_HEADER), ...cues.flatMap((at) => [gap, blockOf(text, at)])]);
 };
 
 /** The text without times, one line per cue. */

@@ -97,10 +97,10 @@ export const editCues = (cues: readonly Cue[], { replacements, speakers, censore
     );
   const renameSpeaker = (text: string): string =>
     text.replace(SPEAKER, (label, name: string) => {
-      const found = speakers.find(({ find }) => find === decode(name));
-      if (!found) return label;
+      const speaker = speakers.find(({ find }) => find === decode(name));
+      if (!speaker) return label;
       count += 1;
-      return `[${encode(found.replace.replace(/[[\]\n]/g, ''))}]`;
+      return `[${encode(speaker.replace.replace(/[[\]\n]/g, ''))}]`;
     });
   const edited = cues.map((cue) => ({
     ...cue,

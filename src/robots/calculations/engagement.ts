@@ -51,14 +51,14 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 /** Runs of consecutive parts that are all far above the mean. */
 const hotspots = (rates: readonly number[], average: number): { first: number; last: number; rate: number }[] => {
-  const found: { first: number; last: number; rate: number }[] = [];
+  const spots: { first: number; last: number; rate: number }[] = [];
   rates.forEach((rate, at) => {
     if (rate < HOT * average) return;
-    const open = found.at(-1);
+    const open = spots.at(-1);
     if (open?.last === at - 1) Object.assign(open, { last: at, rate: Math.max(open.rate, rate) });
-    else found.push({ first: at, last: at, rate });
+    else spots.push({ first: at, last: at, rate });
   });
-  return found;
+  return spots;
 };
 
 const summaryOf = (total: number, duration: number, average: number): string =>

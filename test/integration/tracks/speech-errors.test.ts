@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createCommandTranscriber } from '#kinora/speech/command-transcriber.js';
-import { createServiceTranscriber } from '#kinora/speech/service-transcriber.js';
+import { ServiceTranscriber } from '#kinora/speech/service-transcriber.js';
 import { makeSpeech } from '../../support/media/spoken-audio.mjs';
 import { until } from '../../support/servers/server-process.js';
 import { startSpeechService } from '../../support/servers/speech-service.js';
@@ -110,7 +110,7 @@ describe('a service', () => {
     }
   };
   const client = (url: string, more: object = {}) =>
-    createServiceTranscriber({ url: `${url}/v1`, model: 'large', timeoutMs: 20_000, retryDelayMs: 5, ...more });
+    new ServiceTranscriber({ url: `${url}/v1`, model: 'large', timeoutMs: 20_000, retryDelayMs: 5, ...more });
   const words = [{ word: ' three', start: 1, end: 2 }];
   const atTop = { status: 200, body: { language: 'french', text: 'three', words } };
   const inside = {

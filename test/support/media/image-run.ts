@@ -1,9 +1,9 @@
 /** Makes images of a planned source the way the server does, in this process. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeAnimated } from '#kinora/engine/image/animation.js';
-import { makeStill } from '#kinora/engine/image/still.js';
-import { makeStoryboard } from '#kinora/engine/image/storyboard.js';
+import { writeAnimated } from '#kinora/engine/image/animation.js';
+import { writeStill } from '#kinora/engine/image/still.js';
+import { writeStoryboard } from '#kinora/engine/image/storyboard.js';
 import {
   parseAnimatedParameters,
   parseStoryboardWindow,
@@ -22,9 +22,9 @@ const makeImage = ({ path, video }: PlannedSource, image: PlannedImage): Buffer 
     const outPath = join(folder, 'image');
     const source = { path, formatName: video.formatName };
     const job = { ...image.job, source, filters: video.filters, threads: 2, outPath };
-    if (job.kind === 'still') makeStill(job as StillJob);
-    else if (job.kind === 'animated') makeAnimated(job as AnimatedJob);
-    else makeStoryboard(job as StoryboardJob);
+    if (job.kind === 'still') writeStill(job as StillJob);
+    else if (job.kind === 'animated') writeAnimated(job as AnimatedJob);
+    else writeStoryboard(job as StoryboardJob);
     const bytes = readFileSync(outPath);
     verifyImage(bytes, image.job.format, image.size);
     return bytes;

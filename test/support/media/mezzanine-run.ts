@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeMezzanine } from '#kinora/engine/video/mezzanine.js';
+import { encodeMezzanine } from '#kinora/engine/video/mezzanine.js';
 import { writeIndexedHead } from '#kinora/media/mp4/segment-index.js';
 import { planMezzanine } from '#kinora/media/plan/mezzanine-plan.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
@@ -35,7 +35,7 @@ export const withMezzanine = (
         threads: 2,
         outPath,
       };
-      results.push(makeMezzanine({ ...job, ...common, ...chunk }, silent));
+      results.push(encodeMezzanine({ ...job, ...common, ...chunk }, silent));
       return readFileSync(outPath);
     });
     const path = join(folder, 'mezzanine.mp4');

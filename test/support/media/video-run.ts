@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { indexSource } from '#kinora/engine/analysis/index-source.js';
 import { probe } from '#kinora/engine/analysis/probe.js';
-import { makeVideoSegment } from '#kinora/engine/video/segment.js';
-import { makeVideoConfig } from '#kinora/engine/video/video-config.js';
+import { writeVideoSegment } from '#kinora/engine/video/segment.js';
+import { encodeVideoConfig } from '#kinora/engine/video/video-config.js';
 import { nclxOf } from '#kinora/media/codecs/color-names.js';
 import { writeVideoInit } from '#kinora/media/mp4/cmaf.js';
 import { isOriginal, type Plan, type VideoPlan, type VideoRendition } from '#kinora/media/plan/plan.js';
@@ -112,14 +112,14 @@ export const makeSegment = (
 ): VideoSegmentResult & { readonly bytes: Buffer } =>
   withFolder((folder) => {
     const outPath = join(folder, 'segment');
-    const result = makeVideoSegment(segmentJob(source, rendition, segment, outPath));
+    const result = writeVideoSegment(segmentJob(source, rendition, segment, outPath));
     return { ...result, bytes: readFileSync(outPath) };
   });
 
 const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
   Buffer.from(
     rendition.avcc ??
-      makeVideoConfig({
+      encodeVideoConfig({
         kind: 'video-config',
         width: rendition.width,
         height: rendition.height,
