@@ -1,4 +1,3 @@
-/** The contents of the cache, least recently used first, and their total size. Pure: the store handles the files. */
 export interface CacheEntry {
   readonly sizeBytes: number;
   readonly digest: string;
@@ -10,61 +9,63 @@ export interface CacheEntry {
   verified: boolean;
 }
 
-export interface CacheIndex {
-  readonly totalBytes: number;
-  get(path: string): CacheEntry | undefined;
-  /** Makes `path` the most recently used. */
-  put(path: string, entry: CacheEntry): void;
-  use(path: string, nowMs: number): void;
-  remove(path: string): CacheEntry | undefined;
-  /**
-   * The oldest entries, last used before `beforeMs`, whose removal brings the total to `targetBytes` or as close as
-   * possible.
-   */
-  victims(targetBytes: number, beforeMs: number): string[];
-  paths(): IterableIterator<string>;
-}
+/**
+ * The contents of the cache, least recently used first, and their total size. It only keeps the books:
+ * `CachedFiles` handles the files.
+ */
+export class CacheIndex {
+  /** In order of last use: a Map iterates in insertion order, and an entry is reinserted when it is used. */
+  private readonly entries = new Map<string, CacheEntry>();
+  private bytes = 0;
 
-export const createCacheIndex = (): CacheIndex => {
-  // A Map iterates in insertion order; reinserting an entry when it is used keeps the map in order of last use.
-  const entries = new Map<string, CacheEntry>();
-  let totalBytes = 0;
-  const remove = (path: string): CacheEntry | undefined => {
-    const entry = entries.get(path);
+  get totalBytes(): number {
+    return this.bytes;
+  }
+
+  get(path: string): CacheEntry | undefined {
+    return this.entries.get(path);
+  }
+
+  paths(): IterableIterator<string> {
+    return this.entries.keys();
+  }
+
+  /** Makes `path` the most recently used. */
+  put(path: string, entry: CacheEntry): void {
+    this.remove(path);
+    this.entries.set(path, entry);
+    this.bytes += entry.sizeBytes;
+  }
+
+  use(path: string, nowMs: number): void {
+    const entry = this.entries.get(path);
+    if (!entry) return;
+    this.entries.delete(path);
+    this.entries.set(path, entry);
+    entry.lastUsedMs = nowMs;
+  }
+
+  remove(path: string): CacheEntry | undefined {
+    const entry = this.entries.get(path);
     if (entry) {
-      entries.delete(path);
-      totalBytes -= entry.sizeBytes;
+      this.entries.delete(path);
+      this.bytes -= entry.sizeBytes;
     }
     return entry;
-  };
-  return {
-    get totalBytes() {
-      return totalBytes;
-    },
-    get: (path) => entries.get(path),
-    put(path, entry) {
-      remove(path);
-      entries.set(path, entry);
-      totalBytes += entry.sizeBytes;
-    },
-    use(path, nowMs) {
-      const entry = entries.get(path);
-      if (!entry) return;
-      entries.delete(path);
-      entries.set(path, entry);
-      entry.lastUsedMs = nowMs;
-    },
-    remove,
-    victims(targetBytes, beforeMs) {
-      const found: string[] = [];
-      let remaining = totalBytes;
-      for (const [path, entry] of entries) {
-        if (remaining <= targetBytes || entry.lastUsedMs >= beforeMs) break;
-        found.push(path);
-        remaining -= entry.sizeBytes;
-      }
-      return found;
-    },
-    paths: () => entries.keys(),
-  };
-};
+  }
+
+  /**
+   * The oldest entries, last used before `beforeMs`, whose removal brings the total to `targetBytes` or
+   * as close as possible.
+   */
+  victims(targetBytes: number, beforeMs: number): string[] {
+    const victims: string[] = [];
+    let remaining = this.bytes;
+    for (const [path, entry] of this.entries) {
+      if (remaining <= targetBytes || entry.lastUsedMs >= beforeMs) break;
+      victims.push(path);
+      remaining -= entry.sizeBytes;
+    }
+    return victims;
+  }
+}

@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseStoredName } from './cache-path.js';
+import { parseStoredName } from './cache-key.js';
 
 export interface ScannedFile {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface ScannedFile {
  * unknown names, the older of two files of one key, and directories that eviction has emptied.
  */
 export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
-  const found = new Map<string, ScannedFile>();
+  const filesByPath = new Map<string, ScannedFile>();
   const drop = (path: string, digest: string) => rm(join(dir, `${path}~${digest}`), { force: true });
 
   const visitFile = async (relative: string): Promise<void> => {
@@ -23,9 +23,9 @@ export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
     const { size, mtimeMs } = await stat(join(dir, relative));
     if (size === 0) return drop(name.path, name.digest);
     const file = { ...name, sizeBytes: size, lastUsedMs: Math.floor(mtimeMs) };
-    const twin = found.get(name.path);
+    const twin = filesByPath.get(name.path);
     if (twin && twin.lastUsedMs >= file.lastUsedMs) return drop(file.path, file.digest);
-    found.set(name.path, file);
+    filesByPath.set(name.path, file);
     if (twin) await drop(twin.path, twin.digest);
   };
 
@@ -46,5 +46,5 @@ export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
     // Only directories with two-character names belong to the cache; everything else is left alone.
     if (entry.isDirectory() && entry.name.length === 2) await visitDirectory(entry.name, 1);
   }
-  return [...found.values()].sort((a, b) => a.lastUsedMs - b.lastUsedMs);
+  return [...filesByPath.values()].sort((a, b) => a.lastUsedMs - b.lastUsedMs);
 };

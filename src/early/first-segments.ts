@@ -4,7 +4,7 @@ import type { SegmentStore } from '../cache/segment-store.js';
 import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
 import type { Plan } from '../media/plan/plan.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import { mediaPriority } from '../pool/media-pool.js';
 
 /** What plays already. */

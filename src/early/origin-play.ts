@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
 import type { Plan } from '../media/plan/plan.js';
 import type { RemoteFile } from '../net/fetch-source.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import { mediaPriority } from '../pool/media-pool.js';
 import type { BlobWrite, Doubt, RangeBlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';

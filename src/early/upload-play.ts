@@ -12,7 +12,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { isDatabaseUnavailable } from '../lib/unavailable.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
 import type { SourceFacts } from '../media/source/source-facts.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';

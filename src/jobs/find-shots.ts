@@ -9,7 +9,7 @@ import type { Plan, VideoPlan } from '../media/plan/plan.js';
 import { findShots } from '../media/shots/detect.js';
 import { joinScores, type ShotScores } from '../media/shots/scores.js';
 import { planShotScores } from '../packager/image-jobs.js';
-import { openFrames } from '../packager/open-frames.js';
+import { OpenFrames } from '../packager/open-frames.js';
 import type { PlayableAsset } from '../packager/playable-asset.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { ShotScoresJob } from '../pool/protocol.js';
@@ -75,7 +75,7 @@ const searchShots = async (
       found.push((await json(stored)) as ShotScores);
       continue;
     }
-    const frames = await openFrames(blobs, asset);
+    const frames = await OpenFrames.open(blobs, asset);
     try {
       const job: ShotScoresJob = { ...part, source: { ...frames.source, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });

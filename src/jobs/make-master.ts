@@ -22,7 +22,7 @@ import {
 } from '../media/plan/master-plan.js';
 import type { Plan } from '../media/plan/plan.js';
 import { type PlayableAsset, playedKey, videoKey } from '../packager/playable-asset.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import type { RemuxTrack } from '../pool/protocol.js';
 import { streamResult } from '../pool/read-result.js';

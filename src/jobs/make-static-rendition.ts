@@ -15,7 +15,7 @@ import {
   renditionSource,
 } from '../media/plan/static-rendition.js';
 import type { PlayableAsset } from '../packager/playable-asset.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { renditionKey, renditionPartsPrefix, renditionPrefix } from '../storage/keys.js';

@@ -11,7 +11,7 @@ import {
 } from '../media/mp4/progressive.js';
 import { GENERATION } from '../media/plan/generation.js';
 import type { PlayableAsset } from '../packager/playable-asset.js';
-import type { SegmentProducer } from '../packager/produce-segment.js';
+import type { SegmentProducer } from '../packager/segment-producer.js';
 import { mediaPriority } from '../pool/media-pool.js';
 import type { BlobStore } from '../storage/blob-store.js';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createCrashQuarantine } from './crash-quarantine.js';
+import { CrashQuarantine } from './crash-quarantine.js';
 
 const start = () => {
   const time = { nowMs: 0 };
-  return { time, crashes: createCrashQuarantine({ now: () => new Date(time.nowMs), monotonicMs: () => time.nowMs }) };
+  return { time, crashes: new CrashQuarantine({ now: () => new Date(time.nowMs), monotonicMs: () => time.nowMs }) };
 };
 
 test('a segment that crashed twice is refused for five minutes, others are not', () => {

@@ -5,33 +5,40 @@ import { overlayKey } from '../storage/keys.js';
 import { type PlayableAsset, videoKey } from './playable-asset.js';
 
 /** The files that frames are made of, while they may be read. */
-export interface OpenFrames {
-  readonly source: Pick<MediaSource, 'path' | 'staged'>;
+export class OpenFrames {
+  /** @throws KinoraError `not_found` when the asset was deleted meanwhile */
+  static async open(blobs: BlobStore, asset: PlayableAsset, needed?: ByteRanges): Promise<OpenFrames> {
+    const overlays = asset.plan.video?.filters.overlays ?? [];
+    const opened: LocalBlob[] = [];
+    try {
+      opened.push(await blobs.openLocal(videoKey(asset), needed));
+      for (const { assetId, input } of overlays) opened.push(await blobs.openLocal(overlayKey(assetId, input)));
+    } catch (error) {
+      await release(opened);
+      throw error;
+    }
+    return new OpenFrames(opened);
+  }
+
+  private constructor(private readonly blobs: readonly LocalBlob[]) {}
+
+  get source(): Pick<MediaSource, 'path' | 'staged'> {
+    return readPart(this.blobs[0]!);
+  }
+
   /** In the order of the plan. */
-  readonly overlayPaths: readonly string[];
-  release(): Promise<void>;
+  get overlayPaths(): readonly string[] {
+    return this.blobs.slice(1).map(({ path }) => path);
+  }
+
+  release(): Promise<void> {
+    return release(this.blobs);
+  }
 }
 
-/** @throws KinoraError `not_found` when the asset was deleted meanwhile */
-export const openFrames = async (blobs: BlobStore, asset: PlayableAsset, needed?: ByteRanges): Promise<OpenFrames> => {
-  const { video } = asset.plan;
-  const overlayKeys = (video?.filters.overlays ?? []).map(({ assetId, input }) => overlayKey(assetId, input));
-  const opened: LocalBlob[] = [];
-  const release = async (): Promise<void> => {
-    await Promise.all(opened.map((blob) => blob.release()));
-  };
-  try {
-    opened.push(await blobs.openLocal(videoKey(asset), needed));
-    for (const key of overlayKeys) opened.push(await blobs.openLocal(key));
-  } catch (error) {
-    await release();
-    throw error;
-  }
-  return { source: readPart(opened[0]!), overlayPaths: opened.slice(1).map(({ path }) => path), release };
+const release = async (blobs: readonly LocalBlob[]): Promise<void> => {
+  await Promise.all(blobs.map((blob) => blob.release()));
 };
 
 /** What a job is told of a file that it reads. */
-export const readPart = ({ path, staged }: LocalBlob): Pick<MediaSource, 'path' | 'staged'> => ({
-  path,
-  ...(staged && { staged }),
-});
+export const readPart = ({ path, staged }: LocalBlob): Pick<MediaSource, 'path' | 'staged'> => ({ path, staged });

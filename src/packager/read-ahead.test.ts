@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createReadAhead } from './read-ahead.js';
+import { ReadAhead } from './read-ahead.js';
 
 const asset = { id: 'a' };
 let made: string[];
 let aborted: string[];
 let finish: Map<string, () => void>;
 
-const readAhead = (maxUnderWay = 100) =>
-  createReadAhead<{ id: string }>({
-    make: (_, rendition, number, signal) => {
+const readAhead = (maxRunning = 100) =>
+  new ReadAhead<{ id: string }>({
+    produce: (_, rendition, number, signal) => {
       const name = `${rendition}/${number}`;
       made.push(name);
       signal.addEventListener('abort', () => aborted.push(name));
       return new Promise<void>((resolve) => finish.set(name, resolve));
     },
-    maxUnderWay,
+    maxRunning,
     idleMs: 1000,
   });
 
@@ -115,10 +115,10 @@ test('the number of unfinished segments is bounded', async () => {
 
 test('what a playing viewer will need is fetched in windows, each part once', () => {
   const fetched: [first: number, end: number][] = [];
-  const ahead = createReadAhead<{ id: string }>({
-    make: async () => undefined,
+  const ahead = new ReadAhead<{ id: string }>({
+    produce: async () => undefined,
     fetch: (_, first, end) => fetched.push([first, end]),
-    maxUnderWay: 100,
+    maxRunning: 100,
     idleMs: 1000,
   });
   ahead.note(asset, '720p', 0, 30);

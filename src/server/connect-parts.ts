@@ -16,11 +16,11 @@ import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
 import type { Plan } from '../media/plan/plan.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
+import { ImageProducer } from '../packager/image-producer.js';
 import { createTextParser } from '../packager/parse-text.js';
-import { createImageProducer } from '../packager/produce-image.js';
-import { createSegmentProducer } from '../packager/produce-segment.js';
+import { SegmentProducer } from '../packager/segment-producer.js';
 import { SourceRanges } from '../packager/source-ranges.js';
-import { createTextTracks } from '../packager/text-tracks.js';
+import { TextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
 import { robotsHook } from '../robots/asset-hook.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
@@ -45,7 +45,7 @@ export const connectParts = async (
   });
   const installationSecret = await getInstallationSecret(database.queryable);
   const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
-  const producer = createSegmentProducer({
+  const producer = new SegmentProducer({
     ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
     ...(nodes && { peers: nodes.peers }),
@@ -113,8 +113,8 @@ export const connectParts = async (
     context,
     producer,
     earlySources,
-    images: createImageProducer({ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
-    texts: createTextTracks(blobs, createTextParser()),
+    images: new ImageProducer({ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
+    texts: new TextTracks(blobs, createTextParser()),
     playables,
     renditions,
     access,

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createSegmentStore } from '../cache/disk-segment-store.js';
+import { SegmentStore } from '../cache/segment-store.js';
 import { callOrigin, createEdgeLookups } from '../domain/edge/edge-lookups.js';
 import { createEdgeReports } from '../domain/edge/edge-reports.js';
 import { edgeToken } from '../domain/edge/edge-token.js';
@@ -28,7 +28,7 @@ export const startEdge = async (
   await openDataDir(base);
   const diskSpace = watchDiskSpace({ dir: config.dataDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
-  const store = await createSegmentStore({
+  const store = await SegmentStore.open({
     dir: join(config.dataDir, 'cache'),
     maxBytes: config.cacheSizeBytes,
     hotBytes: config.hotSizeBytes,

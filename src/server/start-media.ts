@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createSegmentStore } from '../cache/disk-segment-store.js';
+import { SegmentStore } from '../cache/segment-store.js';
 import { MediaPool } from '../pool/media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
 import { watchDiskSpace } from '../storage/disk/disk-space.js';
@@ -17,7 +17,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const blobs = createRangeBlobStore(opened.blobs);
   const diskSpace = watchDiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
-  const store = await createSegmentStore({
+  const store = await SegmentStore.open({
     dir: cacheDir,
     maxBytes: config.cacheSizeBytes,
     hotBytes: config.hotSizeBytes,

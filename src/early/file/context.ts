@@ -7,7 +7,7 @@ import type { BlobStore } from '../../storage/blob-store.js';
 /** What the steps on one file need, for both the source of an asset and the file of a track. */
 export interface FileContext {
   readonly blobs: BlobStore;
-  readonly pool: MediaPool;
+  readonly pool: Pick<MediaPool, 'run'>;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
   readonly signal: AbortSignal;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Production, SegmentStore } from '../../cache/segment-store.js';
+import type { Production } from '../../cache/productions.js';
+import type { SegmentStore } from '../../cache/segment-store.js';
 import type { EdgeLookups } from '../../domain/edge/edge-lookups.js';
 import type { EdgeReports } from '../../domain/edge/edge-reports.js';
 import { EDGE_HEADER } from '../../domain/edge/edge-token.js';

@@ -16,7 +16,7 @@ import { planStoryboard, writeStoryboardJson, writeStoryboardVtt } from '../../m
 import { GENERATION } from '../../media/plan/generation.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
 import { type PlannedImage, planAnimated, planSpriteSheet, planThumbnail } from '../../packager/image-jobs.js';
-import type { ImageProducer } from '../../packager/produce-image.js';
+import type { ImageProducer } from '../../packager/image-producer.js';
 import {
   allowKeepingPlaylist,
   cacheFor,

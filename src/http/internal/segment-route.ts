@@ -3,7 +3,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import { type InternalSignature, SIGNATURE_HEADER } from '../../nodes/internal-signature.js';
 import { MESSAGE_TYPE, readSegmentMessage, SEGMENT_PATH } from '../../nodes/segment-message.js';
-import type { SegmentProducer } from '../../packager/produce-segment.js';
+import type { SegmentProducer } from '../../packager/segment-producer.js';
 import { sendFile } from '../stream/send-file.js';
 import { abortWhenLeft } from '../stream/viewer-routes.js';
 

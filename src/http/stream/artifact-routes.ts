@@ -5,7 +5,7 @@ import type { DomainContext } from '../../domain/context.js';
 import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { planShotImage } from '../../packager/image-jobs.js';
-import type { ImageProducer } from '../../packager/produce-image.js';
+import type { ImageProducer } from '../../packager/image-producer.js';
 import type { OpenResult } from '../../robots/jobs/open-result.js';
 import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { CachedFile } from '../../cache/segment-store.js';
+import type { CachedFile } from '../../cache/cached-files.js';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import type { KeyTrack } from '../../domain/drm/key-source.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
@@ -13,7 +13,7 @@ import {
   startOfWhole,
 } from '../../media/mp4/encrypt-segment.js';
 import type { PlayableAsset } from '../../packager/playable-asset.js';
-import type { SegmentProducer } from '../../packager/produce-segment.js';
+import type { SegmentProducer } from '../../packager/segment-producer.js';
 import type { ByteRange } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
@@ -71,7 +71,7 @@ export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment
         path: cached.path,
         sizeBytes: plan.sizeBytes,
         etag,
-        ...(cached.lend && { lend: cached.lend }),
+        acquire: cached.acquire,
         read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, cipher),
       };
     },

@@ -18,16 +18,16 @@ export interface BufferPair {
   /** Alternates between the two buffers; each is allocated on first use. */
   next(): Buffer;
   /** After this call, the buffers must not be used. */
-  giveBack(): void;
+  release(): void;
 }
 
 /**
- * Lends buffers for reading files. They are reused, because freed ones occupy memory until the next garbage
+ * Buffers for reading files. They are reused, because freed ones occupy memory until the next garbage
  * collection. The number of large buffers is limited: connections that stop reading hold theirs until they are
  * closed.
  */
 export interface PartBuffers {
-  lend(): BufferPair;
+  acquire(): BufferPair;
 }
 
 export const createPartBuffers = (): PartBuffers => {
@@ -41,7 +41,7 @@ export const createPartBuffers = (): PartBuffers => {
     return Buffer.allocUnsafeSlow(PART_BYTES);
   };
   return {
-    lend() {
+    acquire() {
       const taken: Buffer[] = [];
       let turn = 0;
       return {
@@ -51,7 +51,7 @@ export const createPartBuffers = (): PartBuffers => {
           turn = 1 - turn;
           return buffer;
         },
-        giveBack() {
+        release() {
           for (const buffer of taken.splice(0)) if (buffer.length === PART_BYTES) free.push(buffer);
         },
       };

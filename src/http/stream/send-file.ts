@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { CachedFile } from '../../cache/segment-store.js';
+import type { CachedFile } from '../../cache/cached-files.js';
 import { KinoraError } from '../../lib/errors.js';
 import { limitStall } from '../plugins/receive-limit.js';
 import { type ByteRange, matchesEtag } from './byte-range.js';
@@ -77,15 +77,15 @@ const openContent = async (reply: FastifyReply, file: SentFile, range: ByteRange
     return { readPart: readStream(stream), close: async () => void stream.destroy() };
   }
   const { read } = file;
-  const lent = await file.lend?.();
-  if (lent && !read) return { readPart: readBytes(lent.bytes, range), close: async () => lent.release() };
-  const handle = lent ? undefined : await open(file.path!);
-  const buffers = reply.server.partBuffers.lend();
+  const hot = await file.acquire?.();
+  if (hot && !read) return { readPart: readBytes(hot.bytes, range), close: async () => hot.release() };
+  const handle = hot ? undefined : await open(file.path!);
+  const buffers = reply.server.partBuffers.acquire();
   const close = async () => {
-    buffers.giveBack();
-    lent?.release();
+    buffers.release();
+    hot?.release();
     await handle?.close();
   };
   if (!read) return { readPart: readRange(handle!, range, buffers), close };
-  return { readPart: read(lent ? contentIn(lent.bytes) : contentOf(handle!), range, buffers), close };
+  return { readPart: read(hot ? contentIn(hot.bytes) : contentOf(handle!), range, buffers), close };
 };

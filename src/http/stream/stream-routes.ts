@@ -23,7 +23,7 @@ import { lastOf } from '../../lib/last-of.js';
 import { listVideo } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import { metadataJson } from '../../media/playlist/session-metadata.js';
-import type { SegmentProducer } from '../../packager/produce-segment.js';
+import type { SegmentProducer } from '../../packager/segment-producer.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import { pathOf } from '../plugins/api-paths.js';
 import { createEncryptedSegments } from './encrypted-segments.js';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
-import type { ImageProducer } from '../../packager/produce-image.js';
+import type { ImageProducer } from '../../packager/image-producer.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
 import type { BlobStore } from '../../storage/blob-store.js';

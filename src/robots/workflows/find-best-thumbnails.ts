@@ -10,7 +10,7 @@ import {
 } from '../../media/image/frame-quality.js';
 import type { Plan, VideoPlan } from '../../media/plan/plan.js';
 import { planFrameQuality } from '../../packager/image-jobs.js';
-import { openFrames } from '../../packager/open-frames.js';
+import { OpenFrames } from '../../packager/open-frames.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { WorkflowParams } from '../api/workflows.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
@@ -87,7 +87,7 @@ const measurePart = async (
   video: VideoPlan,
   part: ReturnType<typeof planFrameQuality>,
 ): Promise<readonly TimedQuality[]> => {
-  const opened = await openFrames(blobs, { id: asset.id, plan });
+  const opened = await OpenFrames.open(blobs, { id: asset.id, plan });
   try {
     const source = { ...opened.source, formatName: video.formatName };
     const { overlayPaths } = opened;

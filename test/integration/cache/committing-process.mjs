@@ -1,9 +1,9 @@
 // Commits files of a known content forever and prints each name once it is visible, until it is killed.
-import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { systemClock } from '#kinora/lib/clock.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
-const store = await createSegmentStore({ dir: process.argv[2], maxBytes: 1e9, logger: quiet, clock: systemClock });
+const store = await SegmentStore.open({ dir: process.argv[2], maxBytes: 1e9, logger: quiet, clock: systemClock });
 const commitForEver = async (first, step) => {
   for (let number = first; ; number += step) {
     const key = {

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
-import type { CacheKey, Producer, SegmentStore } from '#kinora/cache/segment-store.js';
+import type { CacheKey } from '#kinora/cache/cache-key.js';
+import type { Producer } from '#kinora/cache/productions.js';
+import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
 
@@ -19,7 +20,7 @@ let store: SegmentStore;
 let nowMs: number;
 const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
 
-const openStore = (maxBytes = 1_000_000) => createSegmentStore({ dir, maxBytes, logger: quiet, clock });
+const openStore = (maxBytes = 1_000_000) => SegmentStore.open({ dir, maxBytes, logger: quiet, clock });
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kinora-cache-'));
@@ -295,7 +296,7 @@ test('killed in the middle of commits, nothing half-made is ever seen again', as
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const committed = await killAfter(child, 40);
-  store = await createSegmentStore({ dir, maxBytes: 1e9, logger: quiet, clock: systemClock });
+  store = await SegmentStore.open({ dir, maxBytes: 1e9, logger: quiet, clock: systemClock });
   for (const file of committed) {
     const { path, sizeBytes } = await store.get(keyOf(file), never);
     const bytes = await readFile(path);

@@ -2,8 +2,10 @@ import { mkdtemp, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
-import type { CachedFile, CacheKey, LentContent, SegmentStore } from '#kinora/cache/segment-store.js';
+import type { CacheKey } from '#kinora/cache/cache-key.js';
+import type { CachedFile } from '#kinora/cache/cached-files.js';
+import type { HotContent } from '#kinora/cache/hot-files.js';
+import { SegmentStore } from '#kinora/cache/segment-store.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const assetId = 'AssetAssetAssetAssetAssetAssetAssetAsset';
@@ -16,7 +18,7 @@ let nowMs: number;
 const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
 /** Eight files fit, the largest that may be kept. */
 const openStore = (maxBytes: number) =>
-  createSegmentStore({ dir, maxBytes, hotBytes: 8 * SIZE_BYTES, logger: quiet, clock });
+  SegmentStore.open({ dir, maxBytes, hotBytes: 8 * SIZE_BYTES, logger: quiet, clock });
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kinora-hot-'));
@@ -36,17 +38,17 @@ const get = (number: number, sizeBytes = SIZE_BYTES): Promise<CachedFile> => {
 };
 /** As a response does: the file is looked up, sent, and given back. */
 const request = async (number: number, sizeBytes?: number): Promise<boolean> => {
-  const lent = await (await get(number, sizeBytes)).lend!();
-  lent?.release();
-  return lent !== undefined;
+  const acquired = await (await get(number, sizeBytes)).acquire!();
+  acquired?.release();
+  return acquired !== undefined;
 };
 const isKept = async (number: number): Promise<boolean> => (await request(number)) && (await request(number));
 
 test('keeps a file from its second request within a minute', async () => {
   expect(await request(0)).toBe(false);
-  const lent = (await (await get(0)).lend!())!;
-  expect(Buffer.from(lent.bytes).equals(Buffer.alloc(SIZE_BYTES, 1))).toBe(true);
-  lent.release();
+  const acquired = (await (await get(0)).acquire!())!;
+  expect(Buffer.from(acquired.bytes).equals(Buffer.alloc(SIZE_BYTES, 1))).toBe(true);
+  acquired.release();
 
   expect(await request(1)).toBe(false);
   nowMs += 61 * SECOND_MS;
@@ -57,9 +59,9 @@ test('keeps a file from its second request within a minute', async () => {
 test('requests at the same time share one copy', async () => {
   await request(0);
   const file = await get(0);
-  const lent = (await Promise.all(Array.from({ length: 5 }, () => file.lend!()))) as LentContent[];
-  expect(new Set(lent.map(({ bytes }) => bytes)).size).toBe(1);
-  for (const { release } of lent) release();
+  const acquired = (await Promise.all(Array.from({ length: 5 }, () => file.acquire!()))) as HotContent[];
+  expect(new Set(acquired.map(({ bytes }) => bytes)).size).toBe(1);
+  for (const { release } of acquired) release();
 });
 
 test('keeps no more than the limit, and no file that takes more than an eighth of it', async () => {
@@ -74,15 +76,15 @@ test('keeps no more than the limit, and no file that takes more than an eighth o
 });
 
 test('what a slow reader holds counts until it is given back', async () => {
-  const lent: LentContent[] = [];
+  const acquired: HotContent[] = [];
   for (let number = 0; number < 8; number += 1) {
     await request(number);
-    lent.push((await (await get(number)).lend!())!);
+    acquired.push((await (await get(number)).acquire!())!);
   }
   await store.removeAsset(assetId);
   nowMs += 3600 * SECOND_MS;
   expect([await request(8), await request(8)]).toEqual([false, false]);
-  lent[0]!.release();
+  acquired[0]!.release();
   expect([await request(8), await request(8)][1]).toBe(true);
 });
 

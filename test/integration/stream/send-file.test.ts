@@ -54,14 +54,14 @@ beforeAll(async () => {
     url: '/hot',
     exposeHeadRoute: false,
     handler: (incoming, reply) => {
-      const lend = async () => ({
+      const acquire = async () => ({
         bytes: numbers,
         release: () => {
           released += 1;
         },
       });
       // Nothing is at this path.
-      const cached = { path: join(dir, 'none'), sizeBytes: numbers.length, etag: '"c"', lend };
+      const cached = { path: join(dir, 'none'), sizeBytes: numbers.length, etag: '"c"', acquire };
       return sendFile(incoming, reply, cached, 'video/mp4', (bytes, isWhole) => sent.push({ bytes, isWhole }));
     },
   });
@@ -69,7 +69,12 @@ beforeAll(async () => {
     const release = () => {
       returned += 1;
     };
-    const cached = { path, sizeBytes: 6, etag: '"e"', lend: async () => ({ bytes: Buffer.from('memory'), release }) };
+    const cached = {
+      path,
+      sizeBytes: 6,
+      etag: '"e"',
+      acquire: async () => ({ bytes: Buffer.from('memory'), release }),
+    };
     reply.header('x-title', 'two\nlines');
     return sendFile(incoming, reply, cached, 'video/mp4').catch((error) => {
       reply.removeHeader('x-title');
@@ -80,13 +85,13 @@ beforeAll(async () => {
     const release = () => {
       given += 1;
     };
-    const lend = async () => ({ bytes: Buffer.from('in memory'), release });
+    const acquire = async () => ({ bytes: Buffer.from('in memory'), release });
     const read: SentFile['read'] = (content, _, buffers) => async () => {
       const part = buffers.next().subarray(0, 6);
       await content(part, 3);
       return Buffer.from(String(part).toUpperCase());
     };
-    return sendFile(incoming, reply, { path, sizeBytes: 6, etag: '"d"', lend, read }, 'video/mp4');
+    return sendFile(incoming, reply, { path, sizeBytes: 6, etag: '"d"', acquire, read }, 'video/mp4');
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
@@ -152,15 +157,15 @@ test('closes a connection whose reader takes nothing for a minute', async () => 
   await expect.poll(() => sent.slice(before).map(({ isWhole }) => isWhole), { timeout: 120_000 }).toEqual([false]);
 });
 
-test('lends only so many large buffers, and the same again', () => {
+test('hands out only so many large buffers, and the same again', () => {
   const buffers = createPartBuffers();
-  const pairs = Array.from({ length: 100 }, () => buffers.lend());
+  const pairs = Array.from({ length: 100 }, () => buffers.acquire());
   const lent = pairs.map((pair) => [pair.next(), pair.next(), pair.next()] as const);
   expect(lent.every(([first, second, third]) => first !== second && first === third)).toBe(true);
   const large = lent.flatMap(([first, second]) => [first, second]).filter(({ length }) => length === PART_BYTES);
   expect(new Set(large).size).toBe(128);
-  for (const pair of pairs) pair.giveBack();
-  expect(large).toContain(buffers.lend().next());
+  for (const pair of pairs) pair.release();
+  expect(large).toContain(buffers.acquire().next());
 });
 
 test('sends whole files to 100 readers at once, some of whom wait or leave', async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSideCars } from '#kinora/jobs/ingest/tracks/side-cars.js';
 import { newId } from '#kinora/lib/ids.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
-import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import { TextTracks } from '#kinora/packager/text-tracks.js';
 import type { BlobWrite } from '#kinora/storage/blob-store.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { trackTextIndexKey, trackTextKey } from '#kinora/storage/keys.js';
@@ -105,11 +105,11 @@ it('a stored track is never parsed again, one without an index once', async () =
   };
   const [assetId, trackId, oldId, emptyId] = [newId(), newId(), newId(), newId()];
   const text = await parse(Buffer.concat([CUE, Buffer.from('Hé')]));
-  await createTextTracks(blobs, counting).store(assetId, trackId, text);
+  await new TextTracks(blobs, counting).store(assetId, trackId, text);
   await blobs.put(trackTextKey(assetId, oldId), text.bytes);
   await blobs.put(trackTextKey(assetId, emptyId), Buffer.from('WEBVTT\n'));
   for (let start = 0; start < 3; start++) {
-    const texts = createTextTracks(blobs, counting);
+    const texts = new TextTracks(blobs, counting);
     const found = await Promise.all([trackId, oldId, emptyId].map((id) => texts.find(assetId, id)));
     expect(found.map((track) => [Buffer.from(track!.bytes).toString(), track!.startSeconds.length])).toEqual([
       [Buffer.from(text.bytes).toString(), 1],
@@ -165,7 +165,7 @@ it('has four of twenty files of an asset in memory at most, and one thread', asy
     await target.commit();
   };
   const { signal } = new AbortController();
-  const deps = { state, blobs, texts: createTextTracks(blobs, parse), fetcher: { fetch }, logger: quietLogger, signal };
+  const deps = { state, blobs, texts: new TextTracks(blobs, parse), fetcher: { fetch }, logger: quietLogger, signal };
   process.on('worker', count);
   const sideCars = startSideCars(deps as unknown as Parameters<typeof startSideCars>[0], assetId);
   try {

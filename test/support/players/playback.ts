@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSegmentStore } from '#kinora/cache/disk-segment-store.js';
+import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
@@ -21,11 +21,11 @@ import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
 import { createServiceCaller } from '#kinora/net/service-caller.js';
+import { ImageProducer } from '#kinora/packager/image-producer.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
-import { createImageProducer } from '#kinora/packager/produce-image.js';
-import { createSegmentProducer, type SegmentProducerDeps } from '#kinora/packager/produce-segment.js';
+import { SegmentProducer, type SegmentProducerDeps } from '#kinora/packager/segment-producer.js';
 import { SourceRanges } from '#kinora/packager/source-ranges.js';
-import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { MediaPool } from '#kinora/pool/media-pool.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
@@ -54,7 +54,7 @@ export const startPlayback = async ({
   const blobDir = join(dir, 'blobs');
   const cacheDir = join(dir, 'cache');
   const blobs = createDiskBlobStore(blobDir);
-  const store = await createSegmentStore({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
+  const store = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
   const pool = await MediaPool.start({
     readDirs: [blobDir],
     writeDir: join(cacheDir, 'tmp'),
@@ -69,7 +69,7 @@ export const startPlayback = async ({
     earlyRanges: (assetId, spans) => earlySources.rangesOf(assetId, spans),
   });
   const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
-  const segments = createSegmentProducer({
+  const segments = new SegmentProducer({
     store,
     pool,
     blobs,
@@ -79,7 +79,7 @@ export const startPlayback = async ({
     logger,
     ...(onFramesLost && { onFramesLost }),
   });
-  const images = createImageProducer({
+  const images = new ImageProducer({
     store,
     pool,
     blobs,
@@ -120,7 +120,7 @@ export const startPlayback = async ({
           playables,
           access: deferredAccess,
           segments,
-          texts: createTextTracks(blobs, createTextParser()),
+          texts: new TextTracks(blobs, createTextParser()),
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
           contentKeys: deferredKeys,

@@ -25,7 +25,7 @@ import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
-import { createTextTracks } from '#kinora/packager/text-tracks.js';
+import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { robotsHook } from '#kinora/robots/asset-hook.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
@@ -103,7 +103,7 @@ export const startApi = async ({
   const app = createApp({
     ...domain,
     logger,
-    texts: createTextTracks(blobs, createTextParser()),
+    texts: new TextTracks(blobs, createTextParser()),
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     readFigures: async () => ({ version: 'of the test' }),

@@ -6,7 +6,7 @@ import type { TrackMedia, TrackState } from '../../../domain/tracks/track-state.
 import { KinoraError } from '../../../lib/errors.js';
 import type { Plan } from '../../../media/plan/plan.js';
 import type { SourceFetcher } from '../../../net/fetch-source.js';
-import type { SegmentProducer } from '../../../packager/produce-segment.js';
+import type { SegmentProducer } from '../../../packager/segment-producer.js';
 import type { TextTracks } from '../../../packager/text-tracks.js';
 import type { MediaPool } from '../../../pool/media-pool.js';
 import type { BlobStore } from '../../../storage/blob-store.js';

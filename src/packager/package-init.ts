@@ -1,4 +1,4 @@
-import type { CacheKey } from '../cache/segment-store.js';
+import type { CacheKey } from '../cache/cache-key.js';
 import { nclxOf } from '../media/codecs/color-names.js';
 import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
 import type { SegmentTarget } from '../media/plan/find-segment.js';
@@ -9,14 +9,14 @@ import {
   type VideoPlan,
   type VideoRendition,
 } from '../media/plan/plan.js';
-import type { Work } from './file-maker.js';
+import type { FileTask } from './file-producer.js';
 import { videoConfigJob } from './segment-jobs.js';
 import { verifyAudioInit, verifyVideoInit } from './verify-segment.js';
 
-/** Makes the `init.mp4` of a rendition and commits it. */
-export const makeInit = async (target: SegmentTarget, key: CacheKey, work: Work): Promise<void> => {
-  const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, work);
-  await work.production.commit(key, bytes);
+/** Writes the `init.mp4` of a rendition and commits it. */
+export const packageInit = async (target: SegmentTarget, key: CacheKey, task: FileTask): Promise<void> => {
+  const bytes = target.kind === 'audio' ? audioInit(target.audio) : await videoInit(target, task);
+  await task.production.commit(key, bytes);
 };
 
 const audioInit = (audio: AudioPlan): Uint8Array => {
@@ -32,7 +32,7 @@ const audioInit = (audio: AudioPlan): Uint8Array => {
 
 const videoInit = async (
   { video, rendition }: { video: VideoPlan; rendition: VideoRendition },
-  work: Work,
+  task: FileTask,
 ): Promise<Uint8Array> => {
   const { width, height, encoder, reorderTicks } = rendition;
   if (isOriginal(rendition)) {
@@ -40,7 +40,7 @@ const videoInit = async (
     verifyVideoInit(bytes, video, rendition);
     return bytes;
   }
-  const avcc = encoder ? (await work.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
+  const avcc = encoder ? (await task.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
   if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
   const bytes = writeVideoInit({
     timescale: video.timescale,

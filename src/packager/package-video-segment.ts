@@ -1,12 +1,12 @@
-import type { CacheKey } from '../cache/segment-store.js';
+import type { CacheKey } from '../cache/cache-key.js';
 import { MIN_PEAK_SECONDS } from '../media/plan/grid.js';
 import type { VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import type { SegmentLoss } from '../media/plan/source-warnings.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { Work } from './file-maker.js';
-import { type OpenFrames, openFrames } from './open-frames.js';
+import type { FileTask } from './file-producer.js';
+import { OpenFrames } from './open-frames.js';
 import type { PlayableAsset } from './playable-asset.js';
 import { readSource } from './read-source.js';
 import { tighterEncoder, videoSegmentJob } from './segment-jobs.js';
@@ -33,12 +33,12 @@ const MAX_SIZE_TRIES = 4;
 const MIN_LAST_PEAK_SECONDS = 1;
 const FRAMES = { video: true, audio: false };
 
-/** Makes one segment of a video rendition and commits it. */
-export const makeVideoSegment = async (
+/** Encodes or copies one segment of a video rendition and commits it. */
+export const packageVideoSegment = async (
   { blobs, sourceRanges, logger, onFramesLost }: VideoSegmentDeps,
   segment: VideoSegment,
   key: CacheKey,
-  work: Work,
+  task: FileTask,
 ): Promise<void> => {
   const { asset, video, number } = segment;
   const [fromSeconds, untilSeconds] = [number, number + 1].map(
@@ -46,15 +46,15 @@ export const makeVideoSegment = async (
   ) as [number, number];
   const needed = await sourceRanges.ofVideo(asset, [{ streams: FRAMES, fromSeconds, untilSeconds }]);
   await readSource(
-    (ranges) => openFrames(blobs, asset, ranges),
+    (ranges) => OpenFrames.open(blobs, asset, ranges),
     needed,
     async (frames) => {
-      const { bytes, missing } = await encodeWithinBandwidth(segment, frames, untilSeconds - fromSeconds, work, logger);
+      const { bytes, missing } = await encodeWithinBandwidth(segment, frames, untilSeconds - fromSeconds, task, logger);
       if (missing !== 0) {
         logger.warn({ asset_id: asset.id, segment: number, missing }, 'segment frame count differs from plan');
       }
       if (missing > 0) await onFramesLost?.(asset.id, { frames: missing, fromSeconds, untilSeconds });
-      await work.production.commit(key, bytes);
+      await task.production.commit(key, bytes);
     },
   );
 };
@@ -64,16 +64,16 @@ const encodeWithinBandwidth = async (
   { asset, video, rendition, number }: VideoSegment,
   { source, overlayPaths }: OpenFrames,
   seconds: number,
-  work: Work,
+  task: FileTask,
   logger: Logger,
 ): Promise<{ readonly bytes: Uint8Array; readonly missing: number }> => {
   let encoder = rendition.encoder;
   const isLast = number + 2 === video.boundaries.length;
   const peakSeconds = Math.max(seconds, isLast ? MIN_LAST_PEAK_SECONDS : MIN_PEAK_SECONDS);
   for (let attempt = 1; ; attempt++) {
-    const outPath = work.production.temporaryPath();
+    const outPath = task.production.temporaryPath();
     const target = { source, overlayPaths, outPath, ...(encoder && { encoder }) };
-    const result = await work.run(videoSegmentJob(video, rendition, number, target));
+    const result = await task.run(videoSegmentJob(video, rendition, number, target));
     const bytes = await readResult(outPath, MAX_SEGMENT_BYTES);
     const missing = verifyVideoSegment(bytes, video, rendition, number, result);
     const factor = (bytes.length * 8) / peakSeconds / rendition.bandwidth;

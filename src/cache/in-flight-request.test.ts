@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createInFlightRequest } from './in-flight.js';
+import { InFlightRequest } from './in-flight-request.js';
 
 const file = { path: '/cache/0.m4s', sizeBytes: 1, etag: '"a"' };
 
 test('who joins after the result is there is served at once', async () => {
-  const request = createInFlightRequest();
+  const request = new InFlightRequest();
   const early = request.wait('0.m4s', undefined);
   request.resolve('0.m4s', file);
   const late = request.wait('0.m4s', undefined);

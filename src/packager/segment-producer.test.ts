@@ -1,16 +1,17 @@
 import { EventEmitter, once } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import type { CachedFile, Producer } from '../cache/segment-store.js';
+import type { CachedFile } from '../cache/cached-files.js';
+import type { Producer } from '../cache/productions.js';
 import { EarlySources } from '../early/sources.js';
 import { systemClock } from '../lib/clock.js';
 import type { Plan } from '../media/plan/plan.js';
 import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
-import { createSegmentProducer } from './produce-segment.js';
+import { SegmentProducer } from './segment-producer.js';
 
 test('warming starts a second segment that nobody waits for after everything else, and less urgently', async () => {
   const started: string[] = [];
   const priorities: number[] = [];
-  const producer = createSegmentProducer({
+  const producer = new SegmentProducer({
     clock: systemClock,
     throwIfWithdrawn: () => undefined,
     sourceRanges: { ofVideo: async () => undefined },
@@ -51,7 +52,7 @@ test('nothing is made by a plan that was withdrawn after a request found it', as
   const rendition = { name: '480p', kind: 'encode', encoder: {} };
   const plan = { video: { boundaries: [0, 1, 4, 8], renditions: [rendition], startRendition: '480p' } } as never;
   const begun = new EventEmitter();
-  const producer = createSegmentProducer({
+  const producer = new SegmentProducer({
     clock: systemClock,
     throwIfWithdrawn: (withdrawn: Plan) => earlySources.throwIfWithdrawn(withdrawn),
     store: {

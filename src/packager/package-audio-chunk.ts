@@ -1,9 +1,9 @@
-import type { CacheKey } from '../cache/segment-store.js';
+import type { CacheKey } from '../cache/cache-key.js';
 import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
 import type { AudioPlan } from '../media/plan/plan.js';
 import { readResult } from '../pool/read-result.js';
 import type { BlobStore } from '../storage/blob-store.js';
-import type { Work } from './file-maker.js';
+import type { FileTask } from './file-producer.js';
 import { readPart } from './open-frames.js';
 import { type PlayableAsset, playedKey } from './playable-asset.js';
 import { readSource } from './read-source.js';
@@ -27,12 +27,12 @@ interface AudioChunk {
 
 const AUDIO = { video: false, audio: true };
 
-/** Makes consecutive audio segments in one job and commits them; `keys` are theirs. */
-export const makeAudioChunk = async (
+/** Encodes consecutive audio segments in one job and commits them; `keys` are theirs. */
+export const packageAudioChunk = async (
   { blobs, sourceRanges }: AudioChunkDeps,
   { asset, audio, sourceKey, first }: AudioChunk,
   keys: readonly CacheKey[],
-  work: Work,
+  task: FileTask,
 ): Promise<void> => {
   const [fromSeconds, untilSeconds] = [first, first + keys.length].map(
     (segment) => (audio.boundaries[segment]! * AAC_FRAME_SAMPLES) / audio.sampleRate,
@@ -44,11 +44,11 @@ export const makeAudioChunk = async (
     (ranges) => blobs.openLocal(sourceKey ?? playedKey(asset), ranges),
     needed,
     async (blob) => {
-      const outPaths = keys.map(() => work.production.temporaryPath());
-      await work.run(audioChunkJob(audio, first, readPart(blob), outPaths));
+      const outPaths = keys.map(() => task.production.temporaryPath());
+      await task.run(audioChunkJob(audio, first, readPart(blob), outPaths));
       const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
       for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
-      for (const [index, bytes] of segments.entries()) await work.production.commit(keys[index]!, bytes);
+      for (const [index, bytes] of segments.entries()) await task.production.commit(keys[index]!, bytes);
     },
   );
 };

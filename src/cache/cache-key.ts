@@ -1,4 +1,11 @@
-import type { CacheKey } from './segment-store.js';
+/** Names one computed file; `plan` separates versions so that caches never mix them. */
+export interface CacheKey {
+  readonly assetId: string;
+  readonly plan: number;
+  readonly rendition: string;
+  /** `init.mp4`, `0.m4s`, `1.m4s` … */
+  readonly file: string;
+}
 
 /** The path of a cached file below the cache directory, without its digest; also its name in the index. */
 export const keyPath = (key: CacheKey): string => `${assetPath(key.assetId)}/${key.plan}/${key.rendition}/${key.file}`;
@@ -17,7 +24,7 @@ export const isOfRendition = (path: string, assetId: string, rendition: string):
 
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Keys are made by Kinora, so a part that could leave the cache directory is a defect and not bad input. */
+/** Keys are built by Kinora, so a part that could leave the cache directory is a defect and not bad input. */
 export const assertSafeKey = (key: CacheKey): void => {
   for (const part of [key.assetId, key.rendition, key.file]) {
     if (!SEGMENT.test(part) || part.includes('..')) throw new Error(`unsafe cache key part: ${JSON.stringify(part)}`);

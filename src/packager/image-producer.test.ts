@@ -1,13 +1,14 @@
 import { expect, it, vi } from 'vitest';
-import type { CachedFile, Producer } from '../cache/segment-store.js';
+import type { CachedFile } from '../cache/cached-files.js';
+import type { Producer } from '../cache/productions.js';
 import { systemClock } from '../lib/clock.js';
 import { mediaPriority, type RunOptions } from '../pool/media-pool.js';
 import type { MediaJob } from '../pool/protocol.js';
-import { createImageProducer } from './produce-image.js';
+import { ImageProducer } from './image-producer.js';
 
 it('makes few sprite sheets before anyone asks, after all other work, and never those of audio', async () => {
   const run: { kind: string; priority: number }[] = [];
-  const producer = createImageProducer({
+  const producer = new ImageProducer({
     clock: systemClock,
     throwIfWithdrawn: () => undefined,
     sourceRanges: { ofVideo: async () => undefined },

@@ -1,0 +1,79 @@
+import { KinoraError } from '../lib/errors.js';
+import type { CachedFile } from './cached-files.js';
+
+interface Waiter {
+  readonly path: string;
+  readonly resolve: (file: CachedFile) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * One production and everyone who waits for one of its files. Each wait ends independently: with the
+ * result, when the caller aborts, or when the production fails.
+ */
+export class InFlightRequest {
+  private readonly controller = new AbortController();
+  private readonly waiters = new Set<Waiter>();
+  private readonly results = new Map<string, CachedFile>();
+  /** After one file was served, the rest is worth finishing: the viewer is about to request it. */
+  private isServed = false;
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** True after `abort` or when the last waiter has left: new callers must not join. */
+  get isAbandoned(): boolean {
+    return this.signal.aborted;
+  }
+
+  wait(path: string, signal: AbortSignal | undefined): Promise<CachedFile> {
+    // A caller that checked the cache just before a commit arrives here just after it.
+    const result = this.results.get(path);
+    if (result) return Promise.resolve(result);
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.waiters.delete(waiter);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const waiter: Waiter = {
+        path,
+        resolve: (file) => {
+          leave();
+          resolve(file);
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        waiter.reject(new KinoraError('cancelled', { cause: signal?.reason }));
+        if (this.waiters.size === 0 && !this.isServed) this.controller.abort();
+      };
+      this.waiters.add(waiter);
+      if (signal?.aborted) onAbort();
+      else signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** Resolves every wait for `path`. */
+  resolve(path: string, file: CachedFile): void {
+    this.results.set(path, file);
+    for (const waiter of [...this.waiters]) {
+      if (waiter.path !== path) continue;
+      this.isServed = true;
+      waiter.resolve(file);
+    }
+  }
+
+  /** Rejects all remaining waits. */
+  fail(error: unknown): void {
+    for (const waiter of [...this.waiters]) waiter.reject(error);
+  }
+
+  abort(error: KinoraError): void {
+    this.controller.abort(error);
+    this.fail(error);
+  }
+}
