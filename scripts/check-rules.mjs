@@ -136,5 +136,20 @@ for (const [index, path] of filesOf('docs/decisions', /\/\d{4}-[a-z0-9-]+\.md$/)
     problems.push(`${path}: decisions are numbered without holes; this one should be ${number} in name and heading`);
 }
 
+// Who needs a helper finds it in the index, and writes no second one.
+const indexed = readFileSync(join(root, 'test/README.md'), 'utf8').split('\n### ').slice(1);
+const named = indexed.flatMap((section) => {
+  const folder = /^\| In `(\w+\/)`/m.exec(section)?.[1] ?? '';
+  return [...section.matchAll(/^\| `([\w.-]+)` \|/gm)].map(([, name]) => `test/support/${folder}${name}`);
+});
+const helpers = filesOf('test/support', /./);
+for (const path of helpers.filter((path) => !named.includes(path)))
+  problems.push(`${path}: test/README.md has no line for this helper`);
+for (const [index, path] of named.entries())
+  if (!helpers.includes(path) || named.indexOf(path) !== index)
+    problems.push(
+      `test/README.md: names ${path}, which ${helpers.includes(path) ? 'it names twice' : 'does not exist'}`,
+    );
+
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;

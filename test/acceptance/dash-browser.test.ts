@@ -1,20 +1,28 @@
 /** DASH in a real browser, through Shaka Player and dash.js. */
-import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
+import { playAt, readFrames, smallWindow, type Watched } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
 import type { OwnedKey } from '../support/players/playback-token.js';
+import {
+  listenToTones,
+  seekTo,
+  shownTexts,
+  untilShown,
+  untilTone,
+  wrongFrames,
+} from '../support/players/video-page.js';
 import { type Booted, boot } from '../support/servers/boot.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
+import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
 import { createAsset, settled } from '../support/wire/create-asset.js';
 import { createDrmAsset, createDrmConfiguration, createSigningKey, playbackToken } from '../support/wire/drm.js';
 import { withTracks } from '../support/wire/tracks.js';
 
 const RATE = 30;
-const SCRIPTS: Readonly<Record<string, string>> = {
+const SCRIPTS = {
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
   '/dash.js': 'dashjs',
 };
@@ -102,8 +110,6 @@ declare global {
     chooseText(code: string): void | Promise<void>;
     texts(): string[];
     preview(time: number): Promise<Preview>;
-    /** Frequency of the loudest tone that is heard now. */
-    loudest(): number;
   }
 }
 
@@ -119,7 +125,6 @@ from a border
 let server: Booted;
 let files: Origin;
 let site: Origin;
-let browser: Browser;
 let page: Page;
 let watched: Watched;
 let key: OwnedKey;
@@ -137,12 +142,7 @@ beforeAll(async () => {
     'french.wav': { path: await fixture('loudness.wav') },
     'cues.vtt': { text: SUBTITLES },
   });
-  site = await startOrigin((request, response) => {
-    const script = SCRIPTS[request.url ?? ''];
-    if (script === undefined) return void response.setHeader('content-type', 'text/html').end(PAGE);
-    const path = createRequire(import.meta.url).resolve(script);
-    createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
-  });
+  site = await servePage(PAGE, SCRIPTS);
   server = await boot();
   const configurationId = await createDrmConfiguration(server, ['--key-source', 'local']);
   const inputs = [
@@ -160,19 +160,16 @@ beforeAll(async () => {
   levelsId = await prepare([{ url: `${files.url}/levels.mp4` }]);
   drmId = (await createDrmAsset(server, configurationId, { inputs: inputs.slice(0, 2) })).drmId;
   key = await createSigningKey(server);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await server?.stop();
   await site?.stop();
   await files?.stop();
 });
+const browser = useBrowser();
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
-  watched = watch(page);
+  ({ page, watched } = await browser.open(smallWindow));
 });
-afterEach(() => page.context().close());
 
 const players = ['playShaka', 'playDash'] as const;
 type PlayerName = (typeof players)[number];
@@ -191,16 +188,6 @@ const play = async (player: PlayerName, url: string, licenseUrl?: string): Promi
   );
   expect([problem, ...watched.problems]).toEqual([undefined]);
 };
-const seek = (seconds: number): Promise<void> =>
-  page.evaluate(
-    (time) =>
-      new Promise<void>((resolve) => {
-        const video = document.querySelector('video')!;
-        video.addEventListener('seeked', () => resolve(), { once: true });
-        video.currentTime = time;
-      }),
-    seconds,
-  );
 const untilEnded = async (timeout = 120_000) => {
   const isOver = () => document.querySelector('video')!.ended || window.problems.length > 0;
   await page.waitForFunction(isOver, undefined, { timeout }).catch(async (cause: unknown) => {
@@ -223,28 +210,9 @@ const expectNoProblems = async (): Promise<void> => {
 /** Each frame is the one that belongs to its time: counter n is shown at n / rate, later by what was cut off in front. */
 const expectRightFrames = async (cutSeconds = 0): Promise<number> => {
   const frames = await page.evaluate(() => window.playedFrames);
-  const wrong = frames.filter(
-    ({ mediaSeconds, counter }) => Math.abs(counter - (mediaSeconds + cutSeconds) * RATE) > 0.5,
-  );
-  expect(wrong).toEqual([]);
+  expect(wrongFrames(frames, RATE, cutSeconds)).toEqual([]);
   return frames.length;
 };
-const listenToTones = (): Promise<void> =>
-  page.evaluate(async () => {
-    const context = new AudioContext({ sampleRate: 48_000 });
-    const analyser = context.createAnalyser();
-    analyser.fftSize = 4096;
-    context.createMediaElementSource(document.querySelector('video')!).connect(analyser).connect(context.destination);
-    const levels = new Float32Array(analyser.frequencyBinCount);
-    window.loudest = () => {
-      analyser.getFloatFrequencyData(levels);
-      return (levels.indexOf(Math.max(...levels)) * 48_000) / 4096;
-    };
-    await context.resume();
-  });
-const expectTone = (tones: readonly number[]) =>
-  page.waitForFunction((wanted) => wanted.some((tone) => Math.abs(window.loudest() - tone) < 25), tones);
-
 describe.each(players)('%s', (player) => {
   test('plays from start to end', async () => {
     await play(player, `${server.url}/${longId}.mpd`);
@@ -270,25 +238,13 @@ describe.each(players)('%s', (player) => {
     await page.evaluate(() => window.chooseText('en'));
     await page.waitForFunction(() => window.isFilled());
     for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
-      await seek(seconds);
-      await page.waitForFunction(
-        ([time, rate]) => {
-          const last = window.playedFrames.at(-1);
-          return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
-        },
-        [seconds, RATE],
-      );
-      const texts = () =>
-        page.evaluate(() =>
-          [...document.querySelector('video')!.textTracks].flatMap(({ activeCues }) =>
-            [...(activeCues ?? [])].map((cue) => (cue as VTTCue).text),
-          ),
-        );
+      await seekTo(page, seconds);
+      await untilShown(page, seconds, RATE);
       const expected = [
         ...(seconds >= 3 && seconds < 5 ? ['across a border'] : []),
         ...(seconds >= 8 && seconds < 8.5 ? ['from a border'] : []),
       ];
-      await expect.poll(texts, { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
+      await expect.poll(() => shownTexts(page), { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
       const preview = await page.evaluate((time) => window.preview(time), seconds);
       const storyboard = (await (await fetch(`${server.url}/${longId}/storyboard.json`)).json()) as {
         tiles: { start: number; x: number; y: number }[];
@@ -304,7 +260,7 @@ describe.each(players)('%s', (player) => {
 
   test('changes the language', async () => {
     await play(player, `${server.url}/${longId}.mpd`);
-    await listenToTones();
+    await listenToTones(page);
     expect(await page.evaluate(() => window.languages())).toEqual(['und Main & first main', 'fr Français alternate']);
     for (const [language, tones] of [
       ['und', [400, 600]],
@@ -312,7 +268,7 @@ describe.each(players)('%s', (player) => {
       ['und', [400, 600]],
     ] as const) {
       await page.evaluate((code) => window.chooseLanguage(code), language);
-      await expectTone(tones);
+      await untilTone(page, tones);
     }
     await expectNoProblems();
   });

@@ -1,29 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { startChromium, watch } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { serveFiles } from '../support/wire/create-asset.js';
 
 let server: Booted;
-let browser: Browser;
 let origin: Origin;
 
 beforeAll(async () => {
-  [server, browser, origin] = await Promise.all([
-    boot(),
-    startChromium(),
-    fixture('audio-only.m4a').then((path) => serveFiles([path])),
-  ]);
+  [server, origin] = await Promise.all([boot(), fixture('audio-only.m4a').then((path) => serveFiles([path]))]);
 });
 afterAll(async () => {
-  await browser?.close();
   await server?.stop();
   await origin?.stop();
 });
+const browser = useBrowser();
 
 const open = async (page: Page): Promise<void> => {
   await page.goto(`${server.url}/docs`);
@@ -56,8 +51,7 @@ const execute = async (operation: Locator): Promise<[string, string]> => {
 };
 
 it('lists and searches operations, shows examples and sends requests, to this server only', async () => {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  const watched = watch(page);
+  const { page, watched } = await browser.open({ viewport: { width: 1280, height: 900 } });
   await open(page);
   expect(await page.title()).toBe('Kinora API');
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
@@ -103,7 +97,7 @@ it.each([
   ['light', 1280],
   ['dark', 390],
 ] as const)('is accessible and fits in the %s theme, %i pixels wide', async (colorScheme, width) => {
-  const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme, isMobile: width < 400 });
+  const { page } = await browser.open({ viewport: { width, height: 800 }, colorScheme, isMobile: width < 400 });
   await open(page);
   const dark = await page.locator('html.dark-mode').count();
   expect(dark).toBe(colorScheme === 'dark' ? 1 : 0);

@@ -1,13 +1,12 @@
 import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { build, createServer, type ViteDevServer } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { startChromium, watch } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 import { settled } from '../support/wire/create-asset.js';
@@ -18,7 +17,6 @@ const types: Record<string, string> = { '.html': 'text/html', '.js': 'text/javas
 let server: Booted;
 let vite: ViteDevServer;
 let site: Origin;
-let browser: Browser;
 
 beforeAll(async () => {
   server = await boot();
@@ -51,17 +49,16 @@ beforeAll(async () => {
       .on('error', () => response.writeHead(404).end())
       .pipe(response);
   });
-  browser = await startChromium();
 });
 afterAll(async () => {
   delete process.env.KINORA_URL;
   delete process.env.KINORA_TOKEN;
-  await browser?.close();
   await vite?.close();
   await site?.stop();
   await server?.stop();
   rmSync(built, { recursive: true, force: true });
 });
+const browser = useBrowser();
 
 let playbackId: string;
 
@@ -86,14 +83,13 @@ it('Next.js: makes an upload for the browser, and a page with the player', async
 });
 
 it('React: plays, and says what is wrong', async () => {
-  const page = await browser.newPage();
-  const { problems } = watch(page);
+  const { page, watched } = await browser.open();
   await page.goto(`${site.url}/?server=${server.url}&id=${playbackId}`);
   await page.evaluate(() => document.querySelector('video')!.play());
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0.5);
-  expect(problems).toEqual([]);
+  expect(watched.problems).toEqual([]);
+  watched.expected = /404/;
   await page.goto(`${site.url}/?server=${server.url}&id=${'x'.repeat(40)}`);
   await page.locator('[role=alert]').waitFor();
   expect(await page.locator('[role=alert]').textContent()).toContain('manifestLoadError');
-  await page.close();
 });

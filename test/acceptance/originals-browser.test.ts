@@ -1,17 +1,18 @@
 /** HEVC and AV1 beside the ladder: browsers take what they can decode. Debian's Chromium decodes AV1 and not HEVC. */
-import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
+import { readFrames, smallWindow, type Watched } from '../support/players/chromium.js';
+import { servePage } from '../support/players/page-site.js';
+import { wrongFrames } from '../support/players/video-page.js';
 import { type Booted, boot } from '../support/servers/boot.js';
-import { type Origin, startOrigin } from '../support/servers/origin.js';
+import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
 import { createAsset, settled } from '../support/wire/create-asset.js';
 
 const RATE = 30;
-const SCRIPTS: Readonly<Record<string, string>> = {
+const SCRIPTS = {
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
   '/hls.js': 'hls.js/dist/hls.min.js',
   '/dash.js': 'dashjs',
@@ -74,7 +75,6 @@ declare global {
 let server: Booted;
 let files: Origin;
 let site: Origin;
-let browser: Browser;
 let page: Page;
 let watched: Watched;
 const ids: Record<'av1' | 'hevc', string> = { av1: '', hevc: '' };
@@ -84,12 +84,7 @@ beforeAll(async () => {
     'av1.mp4': { path: await fixture('av1-480p.mp4') },
     'hevc.mp4': { path: await fixture('hevc-480p.mp4') },
   });
-  site = await startOrigin((request, response) => {
-    const script = SCRIPTS[request.url ?? ''];
-    if (script === undefined) return void response.setHeader('content-type', 'text/html').end(PAGE);
-    const path = createRequire(import.meta.url).resolve(script);
-    createReadStream(path).pipe(response.setHeader('content-type', 'text/javascript'));
-  });
+  site = await servePage(PAGE, SCRIPTS);
   server = await boot();
   for (const codec of ['av1', 'hevc'] as const) {
     const inputs = [{ url: `${files.url}/${codec}.mp4` }];
@@ -98,19 +93,16 @@ beforeAll(async () => {
     expect(asset.errors).toBeUndefined();
     ids[codec] = asset.playback_ids![0]!.id;
   }
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await server?.stop();
   await site?.stop();
   await files?.stop();
 });
+const browser = useBrowser();
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
-  watched = watch(page);
+  ({ page, watched } = await browser.open(smallWindow));
 });
-afterEach(() => page.context().close());
 
 type PlayerName = 'playHls' | 'playHlsAv1' | 'playShaka' | 'playShakaAv1' | 'playDash';
 
@@ -131,7 +123,7 @@ const expectWholePlay = async (): Promise<void> => {
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
   const frames = await page.evaluate(() => window.playedFrames);
-  expect(frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5)).toEqual([]);
+  expect(wrongFrames(frames, RATE)).toEqual([]);
   expect(frames.length).toBeGreaterThan(10);
 };
 const askedFor = (part: string): string[] => watched.requested.filter((url) => url.includes(part));

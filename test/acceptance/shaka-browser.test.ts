@@ -1,8 +1,10 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { playAt, readFrames, smallWindow, startChromium, type Watched, watch } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
+import { playAt, readFrames, smallWindow, type Watched } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
+import { seekTo, shownTexts, untilShown, wrongFrames } from '../support/players/video-page.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import type { Origin } from '../support/servers/origin.js';
 import { serveNamed } from '../support/servers/text-origin.js';
@@ -56,7 +58,6 @@ from a border
 let server: Booted;
 let files: Origin;
 let site: Origin;
-let browser: Browser;
 let page: Page;
 let watched: Watched;
 let longId: string;
@@ -72,19 +73,16 @@ beforeAll(async () => {
   server = await boot();
   const subtitles = { url: `${files.url}/cues.vtt`, type: 'text', text_type: 'subtitles', language_code: 'en' };
   longId = await prepare({ url: `${files.url}/long.mp4` }, subtitles);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await server?.stop();
   await site?.stop();
   await files?.stop();
 });
+const browser = useBrowser();
 beforeEach(async () => {
-  page = await (await browser.newContext(smallWindow)).newPage();
-  watched = watch(page);
+  ({ page, watched } = await browser.open(smallWindow));
 });
-afterEach(() => page.context().close());
 
 /** A ready asset of a video with a second language. */
 const prepare = async (...inputs: object[]): Promise<string> => {
@@ -99,17 +97,6 @@ const play = async (playbackId: string): Promise<void> => {
   await page.evaluate((url) => window.play(url), `${server.url}/${playbackId}.m3u8`);
 };
 
-const seek = (seconds: number): Promise<void> =>
-  page.evaluate(
-    (time) =>
-      new Promise<void>((resolve) => {
-        const video = document.querySelector('video')!;
-        video.addEventListener('seeked', () => resolve(), { once: true });
-        video.currentTime = time;
-      }),
-    seconds,
-  );
-
 const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.shakaProblems)).toEqual([]);
   expect(watched.problems).toEqual([]);
@@ -117,14 +104,13 @@ const expectNoProblems = async (): Promise<void> => {
 /** Each frame is the one that belongs to its time: counter n is shown at n / rate. */
 const expectRightFrames = async (): Promise<number> => {
   const frames = await page.evaluate(() => window.playedFrames);
-  const wrong = frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - mediaSeconds * RATE) > 0.5);
-  expect(wrong).toEqual([]);
+  expect(wrongFrames(frames, RATE)).toEqual([]);
   return frames.length;
 };
 
 test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   await play(longId);
-  await seek(0);
+  await seekTo(page, 0);
   await readFrames(page);
   await playAt(page, 2);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 120_000 });
@@ -149,25 +135,13 @@ test('Shaka Player finds the exact frame of ten places, and the subtitles there'
   });
   await readFrames(page);
   for (const seconds of [17.21, 4.2, 11.99, 0.01, 19.4, 8.02, 4.0, 15.98, 3.5, 12.34]) {
-    await seek(seconds);
-    await page.waitForFunction(
-      ([time, rate]) => {
-        const last = window.playedFrames.at(-1);
-        return last !== undefined && Math.abs(last.mediaSeconds - time!) <= 1 / rate!;
-      },
-      [seconds, RATE],
-    );
-    const texts = () =>
-      page.evaluate(() =>
-        [...document.querySelector('video')!.textTracks].flatMap(({ activeCues }) =>
-          [...(activeCues ?? [])].map((cue) => (cue as VTTCue).text),
-        ),
-      );
+    await seekTo(page, seconds);
+    await untilShown(page, seconds, RATE);
     const expected = [
       ...(seconds >= 3 && seconds < 5 ? ['across a border'] : []),
       ...(seconds >= 8 && seconds < 8.5 ? ['from a border'] : []),
     ];
-    await expect.poll(texts, { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
+    await expect.poll(() => shownTexts(page), { timeout: 120_000, message: `at ${seconds} s` }).toEqual(expected);
   }
   await expectRightFrames();
   await expectNoProblems();

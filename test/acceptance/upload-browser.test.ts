@@ -2,11 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { paddedVideo, sha256Of } from '../support/media/padded-video.js';
-import { startChromium } from '../support/players/chromium.js';
+import { useBrowser } from '../support/players/browser.js';
 import { type CutProxy, startCutProxy } from '../support/servers/cut-proxy.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 import {
@@ -79,7 +78,6 @@ let proxies: CutProxy[];
 let serverPort: number;
 let server: ServerProcess;
 let application: Origin;
-let browser: Browser;
 
 // The protocol of the last uploader, tus, tells it once more where to send to.
 const start = () => startServer({ dataDir, options: { PORT: String(serverPort), PUBLIC_URL: proxies.at(-1)!.url } });
@@ -101,15 +99,15 @@ beforeAll(async () => {
   serverPort = first.serverPort;
   const others = names.slice(1).map(() => startCutProxy(serverPort));
   proxies = [first, ...(await Promise.all(others))];
-  [server, browser] = await Promise.all([start(), startChromium(), makeVideo()]);
+  [server] = await Promise.all([start(), makeVideo()]);
 });
 afterAll(async () => {
-  await browser?.close();
   for (const proxy of proxies ?? []) await proxy.stop();
   await application?.stop();
   await cleanUpServers();
   await rm(directory, { recursive: true, force: true });
 });
+const browser = useBrowser();
 
 const direct = () => ({ url: `http://127.0.0.1:${serverPort}`, token: server.token });
 const createUpload = async (): Promise<{ id: string; url: string }> => {
@@ -148,7 +146,8 @@ test(`${names.join(', ')} get their files through cut networks and a server that
     names.map(async (name, at) => {
       const { id, url } = await createUpload();
       const endpoint = url.replace(new URL(url).origin, proxies[at]!.url);
-      const page = await browser.newPage();
+      // Connections are cut.
+      const { page } = await browser.open({ expected: /^(?!uncaught)/ });
       await page.goto(`${application.url}/${name}?${encodeURIComponent(endpoint)}`);
       return { name, id, page };
     }),

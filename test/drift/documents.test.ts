@@ -7,6 +7,7 @@ import { options } from '#kinora/config/options.js';
 /** Paths from the root of the repository. Decisions keep the names of their time. */
 const documents = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  'test/README.md',
   ...readdirSync('docs', { recursive: true })
     .map((name) => join('docs', String(name)))
     .filter((path) => path.endsWith('.md') && !path.startsWith('docs/decisions/')),

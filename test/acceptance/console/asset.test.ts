@@ -1,16 +1,15 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { startChromium } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 let server: Booted;
-let browser: Browser;
 let origin: Origin;
 let asset: WireAsset;
 let broken: WireAsset;
@@ -20,7 +19,7 @@ let requestId: string;
 let page: Page;
 
 beforeAll(async () => {
-  [server, browser] = await Promise.all([boot(), startChromium()]);
+  server = await boot();
   bad = join(server.dataDir, 'no-video.mp4');
   await writeFile(bad, 'This is no video.');
   origin = await serveFiles([await fixture('h264-aac.mp4'), bad]);
@@ -32,10 +31,10 @@ beforeAll(async () => {
   ({ page } = await openConsole(browser, server, `/assets/${asset.id}`));
 });
 afterAll(async () => {
-  await browser?.close();
   await origin?.stop();
   await server?.stop();
 });
+const browser = useBrowser();
 
 it('plays the asset, changes its title and shows the call that did it', async () => {
   const player = page.frameLocator('iframe.stage').locator('video');

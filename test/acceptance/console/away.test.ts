@@ -1,12 +1,12 @@
 /** The server is away and comes back: what the console says meanwhile, and how it catches up. */
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
 import { quietLogger } from '../../support/logger.js';
-import { startChromium } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { openConsole, violationsOf } from '../../support/players/console-page.js';
 import { startApi } from '../../support/servers/api.js';
 import { boot } from '../../support/servers/boot.js';
@@ -14,12 +14,7 @@ import { makeTestDataDir } from '../../support/servers/database.js';
 import { hasPostgres, startPostgres } from '../../support/servers/postgres.js';
 import { createAsset } from '../../support/wire/create-asset.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startChromium();
-});
-afterAll(() => browser?.close());
-
+const browser = useBrowser();
 const inputs = [{ url: 'http://127.0.0.1:1/never.mp4' }];
 const banner = (page: Page) => page.getByRole('status').getByText("The server can't be reached.");
 const markPage = (page: Page): Promise<unknown> => page.evaluate(() => Object.assign(window, { isSamePage: true }));
@@ -82,8 +77,8 @@ it('one browser is signed in to two servers of one host at the same time', async
   try {
     await createAsset(one, { inputs, meta: { title: 'Of the first' } });
     await createAsset(other, { inputs, meta: { title: 'Of the second' } });
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const { page } = await browser.open({ expected: /40[0-9]/ });
+    const context = page.context();
     await page.goto(await one.consoleLink());
     await page.getByRole('link', { name: 'Of the first' }).waitFor();
     const second = await context.newPage();

@@ -1,10 +1,10 @@
 /** What holds for every screen: the keyboard, live status, dates, the empty list, narrow windows. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { startChromium } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
@@ -15,7 +15,6 @@ import { api, createAsset, getAsset, settled } from '../../support/wire/create-a
 const MAX_PRESSES = 120;
 
 let server: Booted;
-let browser: Browser;
 let origin: Origin;
 /** Holds its answers back until it is told. */
 let stalled: Origin;
@@ -31,15 +30,15 @@ beforeAll(async () => {
     await released;
     response.writeHead(302, { location: `${origin.url}/waves.mp4` }).end();
   });
-  [server, browser] = await Promise.all([boot(), startChromium()]);
+  server = await boot();
 });
 afterAll(async () => {
   release();
-  await browser?.close();
   await server?.stop();
   await stalled?.stop();
   await origin?.stop();
 });
+const browser = useBrowser();
 
 const isFocused = (locator: Locator): Promise<boolean> =>
   locator.evaluate((element) => element === document.activeElement);
@@ -102,7 +101,7 @@ it('the keyboard alone signs in, opens an asset, changes its title and deletes i
     meta: { title: 'Waves' },
   };
   const { id } = await settled(server, (await createAsset(server, body)).id);
-  const page = await (await browser.newContext()).newPage();
+  const { page } = await browser.open();
   await page.goto(`${server.url}/console`);
   await tabTo(page, page.getByLabel('Token ID'));
   await page.keyboard.type(server.token.id);

@@ -1,8 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { counterOf, readRgbFrames } from '../../support/media/measure.js';
-import { startChromium, type Watched } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
+import type { Watched } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { playThrough } from '../../support/players/play-through.js';
 import { readFrames } from '../../support/players/playback-checks.js';
@@ -11,14 +12,13 @@ import type { Origin } from '../../support/servers/origin.js';
 import { createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 let server: Booted;
-let browser: Browser;
 let origin: Origin;
 let asset: WireAsset;
 let page: Page;
 let watched: Watched;
 
 beforeAll(async () => {
-  [server, browser] = await Promise.all([boot(), startChromium()]);
+  server = await boot();
   origin = await serveFiles([await fixture('h264-aac.mp4')]);
   const inputs = [{ url: `${origin.url}/0.mp4` }];
   const created = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: 'Waves' } });
@@ -27,10 +27,10 @@ beforeAll(async () => {
   await page.getByRole('button', { name: 'Next frame' }).and(page.locator(':enabled')).waitFor();
 });
 afterAll(async () => {
-  await browser?.close();
   await origin?.stop();
   await server?.stop();
 });
+const browser = useBrowser();
 
 const time = () => page.getByRole('region', { name: 'Frame' }).getByRole('status').first();
 const player = () => page.frameLocator('iframe.stage').locator('video');

@@ -3,6 +3,7 @@ import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, openAsAdministrator } from '../../support/players/console-page.js';
 import { boot } from '../../support/servers/boot.js';
 import { fillDataDir } from '../../support/servers/database.js';
@@ -15,12 +16,13 @@ afterAll(() => {
   if (isMounted) execFileSync('umount', [dir]);
   rmdirSync(dir);
 });
+const browser = useBrowser();
 
 it.runIf(isMounted)('operations warn when the disk is almost full, and no longer when there is room', async () => {
   const dataDir = join(dir, 'data');
   await fillDataDir(dataDir);
   const server = await boot({ dataDir });
-  const app = await openAsAdministrator(server);
+  const app = await openAsAdministrator(browser, server);
   const warning = app.page.getByRole('alert').getByText('The disk is almost full');
   const filler = join(dir, 'filler');
   try {
@@ -35,7 +37,7 @@ it.runIf(isMounted)('operations warn when the disk is almost full, and no longer
     rmSync(filler);
     await warning.waitFor({ state: 'hidden' });
   } finally {
-    await app.stop();
+    await app.page.context().close();
     await server.stop();
     rmSync(filler, { force: true });
   }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { type AdministratorPage, expectAccessible, openAsAdministrator } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
@@ -24,14 +25,14 @@ beforeAll(async () => {
   const inputs = [{ url: `${origin.url}/0` }];
   const created = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: 'Waves' } });
   asset = await settled(server, created.id);
-  app = await openAsAdministrator(server);
+  app = await openAsAdministrator(browser, server);
 });
 afterAll(async () => {
-  await app?.stop();
   await server?.stop();
   await receiver?.stop();
   await origin?.stop();
 });
+const browser = useBrowser();
 
 const listed = async <T>(path: string): Promise<T[]> => (await (await api(server, 'GET', path)).json()).data;
 

@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createConsoleLink } from '#kinora/domain/access/sessions.js';
-import { startChromium, watch } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, openConsole, violationsOf } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
 import { fillAssets } from '../../support/servers/many-assets.js';
@@ -10,27 +9,27 @@ import { statementsOf } from '../../support/statements.js';
 
 let api: Api;
 let server: { url: string; token: { id: string; secret: string } };
-let browser: Browser;
 
 beforeAll(async () => {
-  [api, browser] = await Promise.all([startApi(), startChromium([], 'full')]);
+  api = await startApi();
   const [id, secret] = api.token.split(':') as [string, string];
   server = { url: api.origin, token: { id, secret } };
   await fillAssets(api.database);
 });
 afterAll(async () => {
-  await browser?.close();
   await api?.stop();
 });
+const browser = useBrowser(undefined, 'full');
 
 it('signs in with a link, without typing and once; a wrong token says so', async () => {
   const link = `${api.origin}/console/login#${await createConsoleLink(api.database, api.clock)}`;
-  const page = await (await browser.newContext()).newPage();
+  // Whoever has not signed in gets 401.
+  const { page } = await browser.open({ expected: /401/ });
   await page.goto(link);
   await page.getByRole('table', { name: 'Assets' }).waitFor();
   expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/console/assets');
 
-  const other = await (await browser.newContext()).newPage();
+  const { page: other } = await browser.open({ expected: /40[0-9]/ });
   await other.goto(link);
   await other
     .getByRole('alert')
@@ -80,7 +79,7 @@ it('a webhook with a private address says which option allows it', async () => {
 
 it('takes the links that are opened one after another in the same tab, and a whole token in the field of its ID', async () => {
   const link = async (code: string) => `${api.origin}/console/login#${code}`;
-  const page = await (await browser.newContext()).newPage();
+  const { page } = await browser.open();
   await page.goto(await link('expired'));
   await page.locator('[role=alert] .notice-error').waitFor();
   await page.locator('.field-hint').getByText('kinora console').waitFor();
@@ -104,9 +103,9 @@ it('takes the links that are opened one after another in the same tab, and a who
 });
 
 it('loads less than 150 kB, from this server only, under its strict policy', async () => {
-  const { page } = await openConsole(browser, server);
+  const { page, watched } = await openConsole(browser, server);
   await page.getByRole('table', { name: 'Assets' }).waitFor();
-  const { requested } = watch(page);
+  watched.requested.length = 0;
   const bodies: Promise<Buffer>[] = [];
   page.on('response', (response) => {
     if (!/thumbnail|\/api\//.test(response.url())) bodies.push(response.body().catch(() => Buffer.alloc(0)));
@@ -116,7 +115,7 @@ it('loads less than 150 kB, from this server only, under its strict policy', asy
   const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
   expect(bytes).toBeGreaterThan(50_000);
   expect(bytes).toBeLessThan(150_000);
-  expect(requested.filter((url) => !url.startsWith(`${server.url}/`))).toEqual([]);
+  expect(watched.requested.filter((url) => !url.startsWith(`${server.url}/`))).toEqual([]);
   const policy = reloaded!.headers()['content-security-policy'];
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { startChromium, type Watched } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
+import type { Watched } from '../../support/players/chromium.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -12,14 +13,13 @@ import { createAsset, getAsset, serveFiles, settled, type WireAsset } from '../.
 const VTT = 'WEBVTT\n\n00:01.000 --> 00:02.000\nFirst\n\n00:03.000 --> 00:04.000 line:0\nSecond & last\n';
 
 let server: Booted;
-let browser: Browser;
 let origin: Origin;
 let asset: WireAsset;
 let page: Page;
 let watched: Watched;
 
 beforeAll(async () => {
-  [server, browser] = await Promise.all([boot(), startChromium()]);
+  server = await boot();
   origin = await serveFiles([await fixture('h264-aac.mp4'), await fixture('audio-only.mp3')]);
   const inputs = [{ url: `${origin.url}/0.mp4` }];
   const created = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: 'Waves' } });
@@ -27,10 +27,10 @@ beforeAll(async () => {
   ({ page, watched } = await openConsole(browser, server, `/assets/${asset.id}/tracks`));
 });
 afterAll(async () => {
-  await browser?.close();
   await origin?.stop();
   await server?.stop();
 });
+const browser = useBrowser();
 
 const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
 /** The text track whose cues are edited. */

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
-import { startChromium } from '../../support/players/chromium.js';
+import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, openConsole } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
 import { boot } from '../../support/servers/boot.js';
@@ -13,23 +13,21 @@ const LARGE_BYTES = 4_000_000;
 
 let api: Api;
 let server: { url: string; token: { id: string; secret: string } };
-let browser: Browser;
 let folder: string;
 
 beforeAll(async () => {
-  [api, browser, folder] = await Promise.all([
+  [api, folder] = await Promise.all([
     startApi({ maxUploadBytes: LARGE_BYTES }),
-    startChromium(),
     mkdtemp(join(tmpdir(), 'kinora-console-')),
   ]);
   const [id, secret] = api.token.split(':') as [string, string];
   server = { url: api.origin, token: { id, secret } };
 });
 afterAll(async () => {
-  await browser?.close();
   await api?.stop();
   if (folder) await rm(folder, { recursive: true });
 });
+const browser = useBrowser();
 
 const trayOf = (page: Page) => page.getByRole('region', { name: 'Uploads' });
 const percentIn = async (page: Page): Promise<number> => {

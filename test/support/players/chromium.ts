@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 const full = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** The build of Chromium without windows: a page costs less than half (decision 100). */
+/** The build of Chromium without windows: a page costs less than half (test/README.md). */
 const shell = '/usr/bin/chromium-headless-shell';
 
 /** For pages with only a video: drawing takes half of the CPU time that it takes at 1280 × 720. */
@@ -17,14 +17,11 @@ const pollSlowly = (page: Page): void => {
   page.waitForFunction = slowly as Page['waitForFunction'];
 };
 
-/**
- * @param further arguments
- * @param build `full` is the browser that users have. Without the shell, it is also used for `shell`.
- */
-export const startChromium = async (
-  further: readonly string[] = [],
-  build: 'shell' | 'full' = 'shell',
-): Promise<Browser> => {
+/** `full` is the browser that users have. Without the shell, it is also used for `shell`. */
+export type ChromiumBuild = 'shell' | 'full';
+
+/** Test files start it with `useBrowser`. `more` are further arguments. */
+export const startChromium = async (more: readonly string[], build: ChromiumBuild): Promise<Browser> => {
   const candidates = build === 'full' ? full : [shell, ...full];
   const executablePath = process.env.CHROMIUM_PATH ?? candidates.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('Chromium is not installed; set CHROMIUM_PATH');
@@ -40,7 +37,7 @@ export const startChromium = async (
       '--disable-component-update',
       '--disable-sync',
       '--autoplay-policy=no-user-gesture-required',
-      ...further,
+      ...more,
     ],
   });
   const newContext = browser.newContext.bind(browser);
@@ -59,6 +56,8 @@ export interface Watched {
   readonly requested: string[];
   /** Error lines of the console, uncaught errors, answers of 400 and above. */
   readonly problems: string[];
+  /** Problems that the test provokes or judges itself; any other one fails it. */
+  expected?: RegExp;
 }
 
 /** Keeps what a page asks for and what goes wrong in it. */
@@ -73,7 +72,7 @@ export const watch = (page: Page): Watched => {
   page.on('console', (line) => {
     if (line.type() === 'error') watched.problems.push(line.text());
   });
-  page.on('pageerror', (error) => watched.problems.push(String(error)));
+  page.on('pageerror', (error) => watched.problems.push(`uncaught ${error}`));
   return watched;
 };
 

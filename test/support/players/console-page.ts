@@ -1,27 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Booted } from '../servers/boot.js';
-import { startChromium, type Watched, watch } from './chromium.js';
+import type { OpenedPage, TestBrowser } from './browser.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-export interface ConsolePage {
-  readonly page: Page;
-  readonly watched: Watched;
-}
+/** Requests of the console may be rejected: screens show it, and their tests judge it. */
+const expected = /^(?!uncaught|.*Content Security Policy)/;
 
 /** Opens the console in a profile of its own and signs in with a token. */
 export const openConsole = async (
-  browser: Browser,
+  browser: TestBrowser,
   server: { readonly url: string; readonly token: { readonly id: string; readonly secret: string } },
   path = '/assets',
   options: BrowserContextOptions = {},
-): Promise<ConsolePage> => {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const watched = watch(page);
+): Promise<OpenedPage> => {
+  const { page, watched } = await browser.open({ ...options, expected });
   await page.goto(`${server.url}/console${path}`);
   await page.getByLabel('Token ID').fill(server.token.id);
   await page.getByLabel('Token secret').fill(server.token.secret);
@@ -69,17 +65,14 @@ export const expectAccessible = async (page: Page): Promise<void> => {
   await page.setViewportSize(size);
 };
 
-export interface AdministratorPage extends ConsolePage {
+export interface AdministratorPage extends OpenedPage {
   /** Opens a screen and waits for its heading. */
   open(path: string, heading: string): Promise<void>;
-  stop(): Promise<void>;
 }
 
-/** Opens the console in a browser of its own with a link of the server, so that it may administer. */
-export const openAsAdministrator = async (server: Booted): Promise<AdministratorPage> => {
-  const browser = await startChromium();
-  const page = await (await browser.newContext()).newPage();
-  const watched = watch(page);
+/** Opens the console with a link of the server, so that it may administer. */
+export const openAsAdministrator = async (browser: TestBrowser, server: Booted): Promise<AdministratorPage> => {
+  const { page, watched } = await browser.open({ expected });
   await page.goto(await server.consoleLink());
   await page.getByRole('navigation', { name: 'Screens' }).waitFor();
   return {
@@ -89,6 +82,5 @@ export const openAsAdministrator = async (server: Booted): Promise<Administrator
       await page.goto(`${server.url}/console${path}`);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     },
-    stop: () => browser.close(),
   };
 };

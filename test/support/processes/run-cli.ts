@@ -28,7 +28,8 @@ export const asOrdinaryUser: readonly string[] =
 
 const spawnCli = (args: readonly string[], env: Options, cwd: string, prefix: readonly string[] = []) => {
   const [command, ...rest] = [...prefix, process.execPath, ...shortLived, cliPath, ...args];
-  return spawn(command!, rest, { cwd, env: { ...cleanEnvironment(), ...env } });
+  // Without the sample, which a server makes in seconds of CPU time beside what is tested.
+  return spawn(command!, rest, { cwd, env: { ...cleanEnvironment(), KINORA_SAMPLE: 'false', ...env } });
 };
 
 /** Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says otherwise. */

@@ -31,6 +31,7 @@ export const withFiles = async (server: Server, assetId: string, limitMs = 120_0
       return asset.status !== 'preparing' && !JSON.stringify(asset.static_renditions ?? {}).includes('"preparing"');
     },
     limitMs,
+    100,
   );
   return asset!;
 };
