@@ -297,11 +297,12 @@ test('without a license nothing is shown', async () => {
     [playbackToken(key, otherId, 'd'), 403],
     [playbackToken(key, longId, 'd', { exp: 1 }), 403],
   ] as const;
+  watched.expected = /40[03]/;
   for (const [licenseToken, status] of refused) {
+    watched.problems.length = 0;
     await play('playHls', longId, { licenseToken });
     await page.waitForFunction(() => window.problems.length > 0);
     expect(watched.problems.join('\n')).toContain(`${status} ${server.url}/license/clearkey/${longId}`);
-    watched.problems.length = 0;
     expect(await page.evaluate(() => document.querySelector('video')!.getVideoPlaybackQuality().totalVideoFrames)).toBe(
       0,
     );

@@ -171,7 +171,7 @@ const expectPreview = async (page: Page): Promise<void> => {
 
 test('mux-player sends data about viewers to Mux unless disable-tracking is set', { timeout: LIMIT_MS }, async () => {
   const toMux = async (attributes: Record<string, string>): Promise<string[]> => {
-    const { page } = await browser.open({ ignoreHTTPSErrors: true });
+    const { page } = await browser.open({ ignoreHTTPSErrors: true, expected: /^(?!uncaught)/ });
     const hosts: string[] = [];
     await page.route(/litix\.io/, (route) => {
       hosts.push(new URL(route.request().url()).hostname);

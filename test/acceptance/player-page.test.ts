@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import Mux from '@mux/mux-node';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
-import { useBrowser } from '../support/players/browser.js';
+import { type TestBrowser, useBrowser } from '../support/players/browser.js';
 import type { Watched } from '../support/players/chromium.js';
 import { inSeconds, signToken } from '../support/players/playback-token.js';
 import { type Booted, boot } from '../support/servers/boot.js';
@@ -60,7 +60,7 @@ afterAll(async () => {
 const browser = useBrowser();
 
 /** Opens a page in a new context; every one must ask this server only and break no rule of its policy. */
-const newPage = async (url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<void> => {
+const newPage = async (url: string, options: Parameters<TestBrowser['open']>[0] = {}): Promise<void> => {
   ({ page, watched } = await browser.open(options));
   await page.goto(url);
 };
@@ -396,7 +396,7 @@ test('a page that is refused says why', { timeout: 240_000 }, async () => {
     [`?token=${sign(publicId, 60)}`, /was made for another video/],
     ['?token=x.y.z', /is not valid/],
   ] as const) {
-    await newPage(`${server.url}/${id}${query}`);
+    await newPage(`${server.url}/${id}${query}`, { expected: /40\d/ });
     await page.locator('#message').getByText(sentence).waitFor();
     expect(await violations()).toEqual([]);
     await page.context().close();
@@ -480,7 +480,7 @@ test.each([
     expect([...reached]).toEqual(
       expect.arrayContaining(['Play', 'Seek', 'Mute', 'Captions', 'Settings', 'Full screen']),
     );
-    await newPage(`${server.url}/${'x'.repeat(40)}`, { viewport });
+    await newPage(`${server.url}/${'x'.repeat(40)}`, { viewport, expected: /404/ });
     await page.getByText('This video does not exist.').waitFor();
     expect(await violations()).toEqual([]);
   },

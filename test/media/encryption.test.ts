@@ -126,7 +126,7 @@ describe('encrypted samples equal those of shaka-packager', () => {
 
   const sources: EncodedName[] = [
     'h264-aac.mp4',
-    'copy-1080p.mp4',
+    'copy-720p.mp4',
     'open-gop.mp4',
     'intra-refresh.mp4',
     'hevc-aac.mp4',

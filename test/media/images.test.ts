@@ -195,7 +195,7 @@ describe('fitting', () => {
 });
 
 describe('colors', () => {
-  test.each(['h264-aac.mp4', 'odd-size-444.mp4', 'copy-1080p.mp4', 'ten-bit.mp4'] as const)(
+  test.each(['h264-aac.mp4', 'odd-size-444.mp4', 'copy-720p.mp4', 'ten-bit.mp4'] as const)(
     'of %s are those of the source in every format',
     async (name) => {
       const path = await fixture(name);

@@ -7,7 +7,7 @@ import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
 import { quietLogger } from '../../support/logger.js';
 import { useBrowser } from '../../support/players/browser.js';
-import { openConsole, violationsOf } from '../../support/players/console-page.js';
+import { inConsole, openConsole, violationsOf } from '../../support/players/console-page.js';
 import { startApi } from '../../support/servers/api.js';
 import { boot } from '../../support/servers/boot.js';
 import { makeTestDataDir } from '../../support/servers/database.js';
@@ -77,7 +77,7 @@ it('one browser is signed in to two servers of one host at the same time', async
   try {
     await createAsset(one, { inputs, meta: { title: 'Of the first' } });
     await createAsset(other, { inputs, meta: { title: 'Of the second' } });
-    const { page } = await browser.open({ expected: /40[0-9]/ });
+    const { page } = await browser.open(inConsole);
     const context = page.context();
     await page.goto(await one.consoleLink());
     await page.getByRole('link', { name: 'Of the first' }).waitFor();

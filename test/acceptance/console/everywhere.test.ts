@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { useBrowser } from '../../support/players/browser.js';
-import { expectAccessible, openConsole } from '../../support/players/console-page.js';
+import { expectAccessible, inConsole, openConsole } from '../../support/players/console-page.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { serveNamed } from '../../support/servers/text-origin.js';
@@ -101,7 +101,7 @@ it('the keyboard alone signs in, opens an asset, changes its title and deletes i
     meta: { title: 'Waves' },
   };
   const { id } = await settled(server, (await createAsset(server, body)).id);
-  const { page } = await browser.open();
+  const { page } = await browser.open(inConsole);
   await page.goto(`${server.url}/console`);
   await tabTo(page, page.getByLabel('Token ID'));
   await page.keyboard.type(server.token.id);

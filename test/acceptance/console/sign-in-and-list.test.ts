@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createConsoleLink } from '#kinora/domain/access/sessions.js';
 import { useBrowser } from '../../support/players/browser.js';
-import { expectAccessible, openConsole, violationsOf } from '../../support/players/console-page.js';
+import { expectAccessible, inConsole, openConsole, violationsOf } from '../../support/players/console-page.js';
 import { type Api, startApi } from '../../support/servers/api.js';
 import { fillAssets } from '../../support/servers/many-assets.js';
 import { statementsOf } from '../../support/statements.js';
@@ -23,13 +23,12 @@ const browser = useBrowser(undefined, 'full');
 
 it('signs in with a link, without typing and once; a wrong token says so', async () => {
   const link = `${api.origin}/console/login#${await createConsoleLink(api.database, api.clock)}`;
-  // Whoever has not signed in gets 401.
-  const { page } = await browser.open({ expected: /401/ });
+  const { page } = await browser.open(inConsole);
   await page.goto(link);
   await page.getByRole('table', { name: 'Assets' }).waitFor();
   expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/console/assets');
 
-  const { page: other } = await browser.open({ expected: /40[0-9]/ });
+  const { page: other } = await browser.open(inConsole);
   await other.goto(link);
   await other
     .getByRole('alert')
@@ -79,7 +78,7 @@ it('a webhook with a private address says which option allows it', async () => {
 
 it('takes the links that are opened one after another in the same tab, and a whole token in the field of its ID', async () => {
   const link = async (code: string) => `${api.origin}/console/login#${code}`;
-  const { page } = await browser.open();
+  const { page } = await browser.open(inConsole);
   await page.goto(await link('expired'));
   await page.locator('[role=alert] .notice-error').waitFor();
   await page.locator('.field-hint').getByText('kinora console').waitFor();

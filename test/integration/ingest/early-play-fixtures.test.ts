@@ -49,14 +49,18 @@ const alike: ReadonlySet<string> = new Set([
   ...['h264-640x400.mp4', 'hevc-480p.mp4', 'av1-480p.mp4', 'h264-aac-22050.mp4', 'grain.mp4', 'texture.mp4'],
   ...['fps-25.mp4', 'fps-29.97.mp4', 'fps-50.mp4', 'marks-30.mp4', 'marks-vfr.mp4', 'marks-slides.mp4', 'longer.mp4'],
   ...['rotated-180.mp4', 'portrait-90.mp4', 'anamorphic.mp4', 'odd-size-444.mp4', 'hdr-hlg.mp4', 'copy-1080p.mp4'],
+  ...['copy-720p.mp4', 'noisy-frames.mp4', 'png-pcm.mov', 'cineform-pcm.mov', 'h264-amr-wb.3gp'],
+  // Colors as matrix-ictcp.mp4, which have to be converted.
+  ...['matrix-bt709.mp4', 'matrix-ycgco.mp4', 'matrix-bt2020c.mp4', 'matrix-bt2020nc.mp4'],
+  ...['matrix-derived.mp4', 'matrix-smpte2085.mp4'],
   // early-play.test.ts plays the last two.
   ...['long.mp4', 'long-index-first.mp4', 'long-index-last.mov'],
 ]);
 const encoded = [...encodedNames, ...(Object.keys(unusual) as (keyof typeof unusual)[])].filter(
   // Of the encrypted one nothing can be played.
-  (name) => /\.(mp4|mov|m4a|3gp)$/.test(name) && !alike.has(name) && name !== 'encrypted.mp4',
+  (name) => /\.(mp4|mov|m4a|3gp)$/.test(name) && name !== 'encrypted.mp4',
 );
-const names: readonly FixtureName[] = [...encoded, ...derived];
+const names: readonly FixtureName[] = [...encoded, ...derived].filter((name) => !alike.has(name));
 
 /** Creates an asset that the test holds, and returns what is known of its way. */
 const begin = async (name: FixtureName): Promise<{ asset: WireAsset; way: unknown }> => {

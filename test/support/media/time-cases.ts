@@ -8,7 +8,6 @@ export const FRAMES = 48;
 const RATES = {
   '1': { unit: 1, lengths: [1] },
   '8': { unit: 8, lengths: [1] },
-  '15': { unit: 15, lengths: [1] },
   '23.976': { unit: 24_000, lengths: [1001] },
   '60': { unit: 60, lengths: [1] },
   '120': { unit: 120, lengths: [1] },

@@ -94,6 +94,7 @@ export const unusual = {
   // The encoder's defaults take twice as long.
   'cinepak-pcm.avi': {
     ...video('avi', 'cinepak', rgb, pcm),
+    seconds: 2,
     video: { ...small, encoder: 'cinepak', filter: rgb, options: { max_strips: '1', max_extra_cb_iterations: '0' } },
   },
   'huffyuv-pcm.avi': video('avi', 'huffyuv', 'format=yuv422p', pcm),

@@ -53,7 +53,7 @@ export class TestBrowser {
     const problems = [...opened, ...this.#lasting].flatMap(unexpectedProblems);
     if (hasFailed || problems.length > 0) await takeScreenshots(task, [...opened, ...this.#lasting]);
     for (const { page } of opened) await page.context().close();
-    if (!hasFailed) expect(problems, 'problems of the page').toEqual([]);
+    if (!hasFailed) expect(problems.join('\n'), 'problems of the page').toBe('');
   }
 
   async stop(): Promise<void> {

@@ -8,7 +8,7 @@ import type { OpenedPage, TestBrowser } from './browser.js';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Requests of the console may be rejected: screens show it, and their tests judge it. */
-const expected = /^(?!uncaught|.*Content Security Policy)/;
+export const inConsole = { expected: /^(?!uncaught|.*Content Security Policy)/ };
 
 /** Opens the console in a profile of its own and signs in with a token. */
 export const openConsole = async (
@@ -17,7 +17,7 @@ export const openConsole = async (
   path = '/assets',
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> => {
-  const { page, watched } = await browser.open({ ...options, expected });
+  const { page, watched } = await browser.open({ ...options, ...inConsole });
   await page.goto(`${server.url}/console${path}`);
   await page.getByLabel('Token ID').fill(server.token.id);
   await page.getByLabel('Token secret').fill(server.token.secret);
@@ -72,7 +72,7 @@ export interface AdministratorPage extends OpenedPage {
 
 /** Opens the console with a link of the server, so that it may administer. */
 export const openAsAdministrator = async (browser: TestBrowser, server: Booted): Promise<AdministratorPage> => {
-  const { page, watched } = await browser.open({ expected });
+  const { page, watched } = await browser.open(inConsole);
   await page.goto(await server.consoleLink());
   await page.getByRole('navigation', { name: 'Screens' }).waitFor();
   return {
