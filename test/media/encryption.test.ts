@@ -124,13 +124,7 @@ describe('encrypted samples equal those of shaka-packager', () => {
       expectLikePackager({ init, segments: [fragmentOf(readPacketBytes(path))] });
     }));
 
-  const sources: EncodedName[] = [
-    'h264-aac.mp4',
-    'copy-720p.mp4',
-    'open-gop.mp4',
-    'intra-refresh.mp4',
-    'hevc-aac.mp4',
-  ];
+  const sources: EncodedName[] = ['h264-aac.mp4', 'copy-720p.mp4', 'open-gop.mp4', 'intra-refresh.mp4', 'hevc-aac.mp4'];
   test.each(sources)('every rendition of %s', async (name) => {
     const source = await planFile(await fixture(name), { quality: 'plus' });
     for (const rendition of source.video.renditions) {
