@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { loadConfig } from '../dist/config/load-config.js';
-import { createKinora } from '../dist/server.js';
+import { Kinora } from '../dist/server.js';
 import { createLogger } from '../dist/telemetry/logger.js';
 
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
@@ -74,7 +74,7 @@ const start = async (dataDir) => {
     KINORA_TOKEN: `${TOKEN.id}:${TOKEN.secret}`,
   };
   const { config } = loadConfig({ env });
-  const kinora = await createKinora(config, { logger: createLogger('error', 'text') });
+  const kinora = new Kinora(config, { logger: createLogger('error', 'text') });
   await kinora.start();
   return kinora;
 };

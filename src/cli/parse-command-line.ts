@@ -64,7 +64,7 @@ export const createParser = (onFound: (invocation: Invocation) => void): Parser 
     .helpCommand(false)
     .configureOutput({ writeErr: () => undefined })
     .configureHelp({ subcommandTerm: termOf, optionDescription: describeOption })
-    .exitOverride((error) => refuse(root, error))
+    .exitOverride((error) => reject(root, error))
     .addHelpText(
       'after',
       '\nWithout arguments, kinora starts the server.\nRun kinora <command> --help for its flags and examples.',
@@ -91,7 +91,7 @@ const nest = (root: Parser, word: string): Parser => {
     .summary(groupSummaries.get(word) ?? '')
     .usage('<command>')
     .helpCommand(false)
-    .exitOverride((error) => refuse(parser, error));
+    .exitOverride((error) => reject(parser, error));
 };
 
 const describeOption = ({ description, argChoices }: Option): string =>
@@ -112,7 +112,7 @@ const fill = (parser: Parser, words: string, command: Command, onFound: (found: 
   parser
     .summary(command.summary)
     .description(sentence)
-    .exitOverride((error) => refuse(parser, error));
+    .exitOverride((error) => reject(parser, error));
   for (const argument of command.args) parser.argument(argument);
   for (const [form, flag] of Object.entries(command.flags ?? {})) {
     const option = new Option(form, typeof flag === 'string' ? flag : flag.doc);
@@ -169,7 +169,7 @@ const byVariable = (settings: Flags): Record<string, string> =>
 const variableOf = (flag: string): string => `KINORA_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`;
 
 /** What commander throws, as a sentence that starts with the command. */
-const refuse = (parser: Parser, error: CommanderError): never => {
+const reject = (parser: Parser, error: CommanderError): never => {
   if (error.exitCode === 0) throw error;
   const line = pathOf(parser);
   if (error.code === 'commander.help') {

@@ -10,7 +10,7 @@ const MAX_SOCKET_PATH_BYTES = 107;
 export interface ControlPath {
   readonly path: string;
   /** To be called when the socket is closed. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /**

@@ -3,29 +3,8 @@ import type { Row } from '../db/schema.js';
 import type { BucketPlace } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
+import type { ArtifactUrls } from './signing/artifact-urls.js';
 import type { WireFormat } from './wire-format.js';
-
-/** A file that belongs to an asset but is not reached through a playback ID. */
-export interface Artifact {
-  readonly kind: 'master' | 'shots' | 'robots';
-  readonly assetId: string;
-  /** Identifies the order that the file was made for: a later order has other URLs. */
-  readonly version: string;
-  /** The file name, such as `master.mp4`. */
-  readonly file: string;
-}
-
-/** URLs on the stream host that contain their permission and expire. */
-export interface ArtifactUrls {
-  /** Absolute. */
-  urlOf(artifact: Artifact, expiresAtSeconds: number): string;
-  /**
-   * @param expires and
-   * @param signature as in the request
-   * @throws KinoraError `forbidden` unless both are those of an unexpired URL of this file
-   */
-  check(artifact: Artifact, expires: unknown, signature: unknown, now: Date): void;
-}
 
 /**
  * What robots do when an asset changes, in the transaction of the change. An interface, because the domain does not
@@ -42,7 +21,10 @@ export interface AssetHook {
   beforeRemoval(context: DomainContext, tx: Transaction, assetId: string): Promise<void>;
 }
 
-/** What the operations of the domain work with. */
+/**
+ * What the operations of the domain work with. An interface, because the domain may not import the caches
+ * that it tells of changes; tests record what they are told.
+ */
 export interface DomainContext {
   readonly database: Database;
   readonly queue: Queue;

@@ -13,7 +13,7 @@ export interface AppDeps extends DomainContext {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly rateLimits?: RateLimits;
-  /** Whether a request with unknown fields is refused; it gets a warning otherwise. */
+  /** Whether a request with unknown fields is rejected; it gets a warning otherwise. */
   readonly strictFields?: boolean;
   /** The proxies whose forwarded headers are trusted; none by default. */
   readonly trustedProxies?: boolean | readonly string[];

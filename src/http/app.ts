@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Operation, operations } from '../api/operations.js';
 import { createAuthenticate } from '../domain/access/authenticate.js';
-import { createSessions } from '../domain/access/sessions.js';
+import { Sessions } from '../domain/access/sessions.js';
 import { KinoraError } from '../lib/errors.js';
 import { directiveRoutes } from '../robots/routes/directives.js';
 import { robotsJobRoutes } from '../robots/routes/jobs.js';
@@ -12,21 +11,18 @@ import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
 import { allowedMethods, isApiPath } from './plugins/api-paths.js';
 import { createHttpApp } from './plugins/create-http-app.js';
-import { errorResponse, robotsErrorResponse, toKinoraError } from './plugins/errors.js';
 import { createIdentifyCaller } from './plugins/find-session.js';
 import { readJsonBody } from './plugins/json-body.js';
-import { logFailure } from './plugins/log-failure.js';
-import { refuseHost } from './plugins/malformed-requests.js';
+import { rejectHost } from './plugins/malformed-requests.js';
 import { measureRequests } from './plugins/measure-requests.js';
 import { operationRoutes } from './plugins/operation-route.js';
 import { findPageCalls } from './plugins/page-calls.js';
 import { createRateLimit } from './plugins/rate-limit.js';
-import { isReading } from './plugins/reading-methods.js';
 import { discardUnread, limitReceiving, limitStall, responseExpectations } from './plugins/receive-limit.js';
 import { logRequests } from './plugins/request-log.js';
 import { unknownOperation } from './plugins/unknown-operation.js';
+import { sendError } from './send-error.js';
 import { usePartBuffers } from './stream/part-buffers.js';
-import { playbackError, sendPlaybackError } from './stream/playback-error.js';
 import { eventRoutes } from './system/events.js';
 import { signingKeyRoutes } from './system/signing-keys.js';
 import { usageExportRoutes } from './system/usage-exports.js';
@@ -51,43 +47,21 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
-  const app = createHttpApp(deps, BODY_LIMIT_BYTES, (request, reply) =>
-    sendError(unknownOperation(request), request, reply),
-  );
-
+  const send = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    sendError(error, request, reply, isPageCall(request));
+  const sendNotFound = (request: FastifyRequest, reply: FastifyReply) =>
+    send(unknownOperation(request), request, reply);
+  const app = createHttpApp(deps, BODY_LIMIT_BYTES, sendNotFound);
   const isPageCall = findPageCalls(app);
-  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const shown = toKinoraError(error);
-    const brokenOff = request.raw.destroyed && !request.raw.complete;
-    const logStatus = (status: number): void => {
-      if (brokenOff) request.log.debug({ error }, 'client disconnected before its request was complete');
-      else logFailure(request.log, error, status);
-    };
-    // A client that tries to change something non-existent meant the API, because viewers only read.
-    const isViewer = isReading(request.method) || request.routeOptions.config.takesChallenges === true;
-    const isLostCall = shown.code === 'not_found' && !isViewer;
-    if (isLostCall || isPageCall(request) || isApiPath(request.url)) {
-      const { operation } = request.routeOptions.config;
-      const isRobots = operation !== undefined && (operations[operation] as Operation).isRobots === true;
-      const response = isRobots ? robotsErrorResponse(shown) : errorResponse(shown);
-      logStatus(response.status);
-      return reply
-        .code(response.status)
-        .headers({ ...response.headers, 'Cache-Control': 'no-store' })
-        .send(response.body);
-    }
-    logStatus(playbackError(shown).status);
-    return sendPlaybackError(reply, shown);
-  };
-  app.setErrorHandler(sendError);
-  app.setNotFoundHandler((request, reply) => sendError(unknownOperation(request), request, reply));
+  app.setErrorHandler(send);
+  app.setNotFoundHandler(sendNotFound);
 
   logRequests(app, deps.logger);
   if (deps.metrics) measureRequests(app, deps.metrics);
   // Unknown API paths are answered here: before credentials are checked, before a body is read, and before a playback
   // route, whose parameters would match them.
   app.addHook('onRequest', (request, reply, done) => {
-    if (refuseHost(request, reply)) return;
+    if (rejectHost(request, reply)) return;
     const ofApi = isApiPath(request.url);
     if (isPageCall(request)) {
       reply.header('Allow', 'GET, HEAD');
@@ -122,7 +96,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
   const authenticate = createAuthenticate(deps.database, deps.clock);
-  const sessions = createSessions(deps.database, deps.clock, {
+  const sessions = new Sessions(deps.database, deps.clock, {
     name: deps.sessionCookie,
     apiUrl: deps.apiUrl,
   });

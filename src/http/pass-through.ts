@@ -27,19 +27,19 @@ export const returnedHeaders = ({ headers }: OriginResponse): Record<string, str
   );
 
 /**
- * Sends what another server answers to this request, or has answered.
- * @throws KinoraError `unavailable` when there is no answer
+ * Sends the response of another server to this request; `received` when it was already fetched.
+ * @throws KinoraError `unavailable` when there is no response
  */
 export const passThrough = async (
   server: Origin,
   request: FastifyRequest,
   reply: FastifyReply,
-  given?: OriginResponse,
+  received?: OriginResponse,
 ): Promise<FastifyReply> => {
   const { method, url: path, body: sent } = request;
   const headers = forwardedHeaders(request);
   const response =
-    given ?? (await server.fetch({ method, path, headers, ...(Buffer.isBuffer(sent) && { body: sent }) }));
+    received ?? (await server.fetch({ method, path, headers, body: Buffer.isBuffer(sent) ? sent : undefined }));
   reply.raw.once('close', () => response.body.destroy());
   return reply.code(response.status).headers(returnedHeaders(response)).send(response.body);
 };

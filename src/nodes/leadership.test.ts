@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { quietLogger } from '../../test/support/logger.js';
 import { SimulatedProcess, Simulation } from '../../test/support/simulation.js';
-import { LEASE_SECONDS, Leadership, type LedWork } from './leadership.js';
+import { LEASE_SECONDS, Leadership, type LeaderTask } from './leadership.js';
 
 const SERVERS = 3;
 /** Faults begin within this time. */
@@ -118,7 +118,7 @@ class World {
   #start(server: SimulatedProcess): void {
     const leadership = new Leadership({
       name: 'events',
-      work: this.#createWork(server.id),
+      task: this.#createTask(server.id),
       take: (holder) =>
         this.#query(server.id, () => {
           const { nowMs } = this.simulation;
@@ -137,10 +137,10 @@ class World {
   }
 
   /** Sends events like the sender of webhooks. */
-  #createWork(server: number): LedWork {
+  #createTask(server: number): LeaderTask {
     let stop: () => Promise<void>;
     return {
-      begin: async (mayWork) => {
+      start: async (mayWork) => {
         this.begun += 1;
         this.handlers.add(server);
         const isBroken = this.#fault(server, ['begin']) !== undefined;
@@ -154,7 +154,7 @@ class World {
         this.mayWork[server] = mayWork;
         stop = this.#sendAll(server, mayWork);
       },
-      end: async () => {
+      stop: async () => {
         this.handlers.delete(server);
         await stop();
       },

@@ -16,15 +16,14 @@ export interface SegmentMessage extends PeerSegment {
 /** The plan is in the message, so that a server needs no database to make a segment for another one. */
 export const writeSegmentMessage = ({ asset, ...rest }: SegmentMessage): string => {
   const { id, plan, further } = asset;
-  const audio = further?.audio && [...further.audio];
-  const added = further && { ...(further.video && { video: further.video }), ...(audio && { audio }) };
-  return JSON.stringify({ ...rest, asset: { id, plan, ...(added && { further: added }) } });
+  const additional = further && { video: further.video, audio: further.audio && [...further.audio] };
+  return JSON.stringify({ ...rest, asset: { id, plan, further: additional } });
 };
 
 /** Reads a message whose signature is valid: its content is that of another server. */
 export const readSegmentMessage = (text: string): SegmentMessage => {
   const { asset, ...rest } = JSON.parse(text);
   const audio: [string, AlternateAudio][] | undefined = asset.further?.audio;
-  const further = asset.further && { ...asset.further, ...(audio && { audio: new Map(audio) }) };
-  return { ...rest, asset: { ...asset, ...(further && { further }) } };
+  const further = asset.further && { ...asset.further, audio: audio && new Map(audio) };
+  return { ...rest, asset: { ...asset, further } };
 };

@@ -9,13 +9,16 @@ export interface PeerSegment {
   readonly file: string;
 }
 
-/** The other servers that may have a segment, or make it. */
+/**
+ * The other servers that may have a segment, or create it. A contract, because the packager may not
+ * import `nodes`.
+ */
 export interface SegmentPeers {
   /**
    * Whether another server should be asked first. `placedBy` is the number of the segment that decides: 0 for init
    * segments, and the first one of a chunk of audio.
    */
-  isElsewhere(assetId: string, placedBy: number): boolean;
+  isRemote(assetId: string, placedBy: number): boolean;
   /** The segment from another server; undefined when this one has to make it. Throws only when aborted. */
   get(
     segment: PeerSegment,

@@ -131,7 +131,7 @@ export class SegmentProducer {
       : [key];
     const placedBy = chunk?.first ?? (number === 'init' ? 0 : number);
     const mayAsk = !asset.isLocal && !isForPeer;
-    const peers = mayAsk && this.deps.peers?.isElsewhere(asset.id, placedBy) ? this.deps.peers : undefined;
+    const peers = mayAsk && this.deps.peers?.isRemote(asset.id, placedBy) ? this.deps.peers : undefined;
     const fromPeer = async ({ production, priority: urgency }: FileTask) => {
       const options = { signal: production.signal, priority: urgency };
       return peers?.get({ asset, rendition: name, file: key.file }, placedBy, options);

@@ -27,6 +27,7 @@ export interface EnqueueOptions {
   maxAttempts?: number;
 }
 
+/** A contract: the domain enqueues without knowing the table or the runner. */
 export interface Queue {
   /** The job becomes visible to runners when `tx` commits, or immediately without `tx`. Returns the job's ID. */
   enqueue<P>(queue: JobQueue<P>, payload: P, options?: EnqueueOptions, tx?: Transaction): Promise<string>;

@@ -4,7 +4,7 @@ import { scriptedDatabase } from '../../test/support/scripted-database.js';
 import type { Database } from '../db/database.js';
 import { LEASE_LOST } from '../lib/abort.js';
 import { systemClock } from '../lib/clock.js';
-import { createRunner } from './runner.js';
+import { Runner } from './runner.js';
 
 it.each(['gives no answer', 'fails'])('ends a job with its lease when the database %s', async (how) => {
   let isClaimed = false;
@@ -19,7 +19,7 @@ it.each(['gives no answer', 'fails'])('ends a job with its lease when the databa
     isClaimed = true;
     return [{ id: 'job', queue: 'work', payload: {}, lease_id: 'lease', attempt: 1 }];
   });
-  const runner = createRunner({
+  const runner = new Runner({
     database: { queryable, listen: async () => async () => undefined } as unknown as Database,
     workers: [
       {

@@ -5,9 +5,9 @@ import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { type Claims, createClaims } from './claim-jobs.js';
-import { createExecutor } from './execute-job.js';
-import { createLeaseCheck, reapLost, renewRuns } from './leases.js';
+import { Claims } from './claims.js';
+import { Executor, type Run } from './executor.js';
+import { JobLeases } from './leases.js';
 import type { QueueWorker } from './queue.js';
 
 const DEFAULT_LEASE_MS = 30_000;
@@ -17,14 +17,6 @@ const LEASE_CHECKS = 30;
 const POLL_MS = 2_000;
 const DELETE_FINISHED_MS = 60 * 60_000;
 
-export interface Runner {
-  start(): Promise<void>;
-  /** Waits until no job of the runner's queues is active or due. Delayed jobs don't count. */
-  drain(): Promise<void>;
-  /** Aborts running jobs and returns them to the queue; waits at most `limitMs`. */
-  stop(limitMs: number): Promise<void>;
-}
-
 interface RunnerOptions {
   readonly database: Database;
   readonly workers: readonly QueueWorker[];
@@ -33,7 +25,7 @@ interface RunnerOptions {
   /** Names this process in the job table; different for every start. */
   readonly workerId: string;
   /**
-   * A job whose worker does not renew its lease for this long is given to another; leases are renewed three times as
+   * A job whose worker does not renew its lease for this long goes to another; leases are renewed three times as
    * often.
    */
   readonly leaseMs?: number;
@@ -42,87 +34,104 @@ interface RunnerOptions {
   readonly metrics?: Metrics;
 }
 
-export const createRunner = (options: RunnerOptions): Runner => {
-  const { database, workers, logger, clock, workerId, leaseMs = DEFAULT_LEASE_MS } = options;
-  const db = database.queryable;
-  const timers: NodeJS.Timeout[] = [];
-  let unlisten: (() => Promise<void>)[] = [];
-  let stopped = false;
-  const execute = createExecutor({ db, clock, metrics: options.metrics, isStopped: () => stopped });
-  const claims = createClaims({ db, clock, logger, workers, workerId, leaseMs, execute });
-  const { runs } = claims;
-  const leases = { db, clock, logger, leaseMs };
+/** Runs the jobs of its workers' queues. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #claims: Claims;
+  readonly #leases: JobLeases;
+  readonly #leaseMs: number;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #unlisten: readonly (() => Promise<void>)[] = [];
+  #isStopped = false;
 
-  const cancelRun = async (jobId: string): Promise<void> => {
-    // The notification may arrive before the answer to the claim.
-    await claims.settled();
-    for (const run of runs) if (run.row.id === jobId) run.controller.abort(CANCELLED);
-  };
-  const every = (ms: number, work: () => Promise<void>): void => {
-    timers.push(startRepeating(ms, work, logger));
-  };
+  constructor(options: RunnerOptions) {
+    const { database, workers, logger, clock, metrics, workerId, leaseMs = DEFAULT_LEASE_MS } = options;
+    const db = database.queryable;
+    const executor = new Executor({ db, clock, metrics, isStopped: () => this.#isStopped });
+    const execute = (run: Run) => executor.execute(run);
+    this.#options = options;
+    this.#claims = new Claims({ db, clock, logger, workers, workerId, leaseMs, execute });
+    this.#leases = new JobLeases({ db, clock, logger, leaseMs, runs: this.#claims.runs });
+    this.#leaseMs = leaseMs;
+  }
 
-  return {
-    start: async () => {
-      if (options.isAlone) await reapLost(leases, true);
-      unlisten = [
-        await database.listen(JOB_READY, (queue) => void claims.claim(queue)),
-        await database.listen(JOB_CANCEL, (jobId) => void cancelRun(jobId)),
-      ];
-      every(leaseMs / 3, async () => {
-        await renewRuns(leases, runs);
-        await reapLost(leases);
-      });
-      const checkMs = leaseMs / LEASE_CHECKS;
-      timers.push(setInterval(createLeaseCheck(leases, runs, checkMs), checkMs));
-      every(POLL_MS, () => claims.claimDue());
-      every(DELETE_FINISHED_MS, () => deleteFinishedJobs(db));
-    },
-    drain: async () => {
-      const queues = workers.map(({ queue }) => queue.name);
-      for (;;) {
-        await claims.claimDue();
-        if (runs.size > 0) await Promise.all([...runs].map(({ settled }) => settled));
-        else if (await hasLiveJobs(db, queues, clock.now()))
-          await delay(20); // another runner's job
-        else return;
-      }
-    },
-    stop: async (limitMs) => {
-      claims.stop();
-      for (const stop of unlisten) await stop();
-      await interruptAll(claims, limitMs);
-      stopped = true;
-      for (const timer of timers) clearInterval(timer);
-      for (const run of runs) {
-        run.logger.warn({}, 'job did not stop in time, requeued while running');
-        await releaseJob(db, run.leaseId);
-      }
-    },
-  };
-};
+  async start(): Promise<void> {
+    const { database, isAlone } = this.#options;
+    if (isAlone) await this.#leases.reapLost(true);
+    this.#unlisten = [
+      await database.listen(JOB_READY, (queue) => void this.#claims.claim(queue)),
+      await database.listen(JOB_CANCEL, (jobId) => void this.#cancel(jobId)),
+    ];
+    this.#every(this.#leaseMs / 3, async () => {
+      await this.#leases.renew();
+      await this.#leases.reapLost();
+    });
+    const checkMs = this.#leaseMs / LEASE_CHECKS;
+    this.#timers.push(setInterval(() => this.#leases.check(checkMs), checkMs));
+    this.#every(POLL_MS, () => this.#claims.claimDue());
+    this.#every(DELETE_FINISHED_MS, () => deleteFinishedJobs(database.queryable));
+  }
 
-/** Waits for the jobs to end, at most `limitMs`. */
-const interruptAll = async (claims: Claims, limitMs: number): Promise<void> => {
-  const interrupt = async (): Promise<void> => {
-    await claims.settled();
-    for (const { controller } of claims.runs) controller.abort(SHUTDOWN);
-    await Promise.all([...claims.runs].map(({ settled }) => settled));
-  };
-  const limit = new AbortController();
-  // The timer rejects only when it is cancelled below.
-  await Promise.race([interrupt(), delay(limitMs, undefined, { signal: limit.signal }).catch(() => {})]);
-  limit.abort();
-};
+  /** Waits until no job of the runner's queues is active or due. Delayed jobs don't count. */
+  async drain(): Promise<void> {
+    const { database, workers, clock } = this.#options;
+    const queues = workers.map(({ queue }) => queue.name);
+    const { runs } = this.#claims;
+    for (;;) {
+      await this.#claims.claimDue();
+      if (runs.size > 0) await Promise.all([...runs].map(({ settled }) => settled));
+      else if (await hasLiveJobs(database.queryable, queues, clock.now()))
+        await delay(20); // another runner's job
+      else return;
+    }
+  }
 
-/** Runs the work now and every `ms`, never concurrently. */
-const startRepeating = (ms: number, work: () => Promise<void>, logger: Logger): NodeJS.Timeout => {
+  /** Aborts running jobs and returns them to the queue; waits at most `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    this.#claims.stop();
+    for (const stop of this.#unlisten) await stop();
+    await this.#interruptAll(limitMs);
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const run of this.#claims.runs) {
+      run.logger.warn({}, 'job did not stop in time, requeued while running');
+      await releaseJob(this.#options.database.queryable, run.leaseId);
+    }
+  }
+
+  async #cancel(jobId: string): Promise<void> {
+    // The notification may arrive before the response to the claim.
+    await this.#claims.settled();
+    for (const run of this.#claims.runs) if (run.row.id === jobId) run.controller.abort(CANCELLED);
+  }
+
+  /** Waits for the jobs to end, at most `limitMs`. */
+  async #interruptAll(limitMs: number): Promise<void> {
+    const { runs } = this.#claims;
+    const interrupt = async (): Promise<void> => {
+      await this.#claims.settled();
+      for (const { controller } of runs) controller.abort(SHUTDOWN);
+      await Promise.all([...runs].map(({ settled }) => settled));
+    };
+    const limit = new AbortController();
+    // The timer rejects only when it is cancelled below.
+    await Promise.race([interrupt(), delay(limitMs, undefined, { signal: limit.signal }).catch(() => {})]);
+    limit.abort();
+  }
+
+  #every(ms: number, run: () => Promise<void>): void {
+    this.#timers.push(startRepeating(ms, run, this.#options.logger));
+  }
+}
+
+/** Runs the task now and every `ms`, never concurrently. */
+const startRepeating = (ms: number, task: () => Promise<void>, logger: Logger): NodeJS.Timeout => {
   let busy = false;
   const tick = async (): Promise<void> => {
     if (busy) return;
     busy = true;
     try {
-      await work();
+      await task();
     } catch (error) {
       logger.warn({ err: error }, 'job queue maintenance failed, retrying');
     } finally {

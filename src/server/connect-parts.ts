@@ -3,12 +3,12 @@ import type { Database } from '../db/database.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
 import { warnFramesLost } from '../domain/assets/warn-frames-lost.js';
 import type { DomainContext } from '../domain/context.js';
-import { createContentKeys } from '../domain/drm/content-keys.js';
-import { accessRowsOf, createAccessCheck } from '../domain/playback/check-access.js';
-import { createPlayableFinder } from '../domain/playback/find-playable.js';
+import { ContentKeys } from '../domain/drm/content-keys.js';
+import { AccessCheck, accessRowsOf } from '../domain/playback/access-check.js';
+import { PlayableFinder } from '../domain/playback/playable-finder.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { RenditionOpener } from '../domain/renditions/open-rendition.js';
-import { createArtifactUrls } from '../domain/signing/artifact-urls.js';
+import { ArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
 import { createUploadLeases } from '../domain/uploads/upload-leases.js';
 import { EarlySources } from '../early/sources.js';
@@ -25,7 +25,7 @@ import { createQueue } from '../queue/job-queue.js';
 import { robotsHook } from '../robots/asset-hook.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
 import type { Base, MediaParts, Parts } from './parts.js';
-import { connectNodes } from './start-nodes.js';
+import { Nodes } from './start-nodes.js';
 
 /** Creates what requests and jobs use. `apiUrl` is only called once the server listens. */
 export const connectParts = async (
@@ -44,19 +44,23 @@ export const connectParts = async (
     earlyRanges: (assetId, spans) => earlySources.rangesOf(assetId, spans),
   });
   const installationSecret = await getInstallationSecret(database.queryable);
-  const nodes = connectNodes(base, database, { installationSecret, early: () => earlySources.ids() });
+  // Files on the disk of this server: then it is the only one.
+  const isAlone = config.blobs === 'file' || !config.databaseUrl;
+  const nodes = isAlone
+    ? undefined
+    : new Nodes({ ...base, database, installationSecret, early: () => earlySources.ids() });
   const producer = new SegmentProducer({
     ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
     ...(nodes && { peers: nodes.peers }),
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
-  const playables = createPlayableFinder({
+  const playables = new PlayableFinder({
     ...{ database, clock, early: earlySources },
     maxBytes: config.planSizeBytes,
   });
   const services = createServiceCaller(outside);
-  const access = createAccessCheck({
+  const access = new AccessCheck({
     rows: accessRowsOf(database),
     clock,
     childSecret: config.edgeSecret ?? installationSecret,
@@ -74,7 +78,7 @@ export const connectParts = async (
     queue: createQueue(database),
     clock,
     wire: wireFormat,
-    artifactUrls: createArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
+    artifactUrls: new ArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
     assetHook: robotsHook,
@@ -118,7 +122,7 @@ export const connectParts = async (
     playables,
     renditions,
     access,
-    contentKeys: createContentKeys({ database, installationSecret, services }),
+    contentKeys: new ContentKeys({ database, installationSecret, services }),
     services,
     transcriber,
     webhookSender: createWebhookSender(outside),

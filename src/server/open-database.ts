@@ -8,7 +8,7 @@ import { hasLiveNode } from '../db/tables/server/node.js';
 import { bootstrap } from '../domain/access/bootstrap.js';
 import { keepConfiguredWebhook } from '../domain/webhooks/configured-webhook.js';
 import { KinoraError } from '../lib/errors.js';
-import { LIVE_SECONDS } from '../nodes/live-nodes.js';
+import { LIVE_SECONDS } from '../nodes/membership.js';
 import type { Base } from './parts.js';
 
 /**
@@ -33,9 +33,9 @@ export const beginDatabase = ({ config, logger, phases }: Base): Promise<Databas
 const keepBlobPlaceOf = async ({ blobs, databaseUrl }: Config, database: Database): Promise<void> => {
   if (!databaseUrl || blobs === 'file') return;
   const place = `s3://${blobs.bucket}/${blobs.prefix}`;
-  const kept = await keepBlobPlace(database.queryable, place);
-  if (kept === place) return;
-  const message = `The blobs of this database are in ${kept}, not in ${place}: set KINORA_BLOBS to it. If they were copied to another place, stop all servers and run: update installation set blobs = null`;
+  const stored = await keepBlobPlace(database.queryable, place);
+  if (stored === place) return;
+  const message = `The blobs of this database are in ${stored}, not in ${place}: set KINORA_BLOBS to it. If they were copied to another place, stop all servers and run: update installation set blobs = null`;
   throw new KinoraError('config_invalid', { messages: [message] });
 };
 

@@ -1,24 +1,19 @@
 import type { SegmentStore } from '../cache/segment-store.js';
-import type { Role } from '../config/kinds.js';
 import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
 import type { DomainContext } from '../domain/context.js';
 import type { ContentKeys } from '../domain/drm/content-keys.js';
-import type { AccessCheck } from '../domain/playback/check-access.js';
-import type { PlayableFinder } from '../domain/playback/find-playable.js';
+import type { AccessCheck } from '../domain/playback/access-check.js';
+import type { PlayableFinder } from '../domain/playback/playable-finder.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { EarlySources } from '../early/sources.js';
-import type { Elsewhere } from '../http/internal/play-elsewhere.js';
 import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { SourceFetcherOptions } from '../net/source-fetcher.js';
-import type { InternalSignature } from '../nodes/internal-signature.js';
-import type { LiveNodes } from '../nodes/live-nodes.js';
 import type { ImageProducer } from '../packager/image-producer.js';
-import type { SegmentPeers } from '../packager/segment-peers.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import type { TextTracks } from '../packager/text-tracks.js';
 import type { MediaPool, MediaPoolOptions } from '../pool/media-pool.js';
@@ -28,6 +23,7 @@ import type { DiskSpace } from '../storage/disk/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Phases } from './phases.js';
+import type { Nodes } from './start-nodes.js';
 
 /** What every step of the startup works with. */
 export interface Base {
@@ -50,21 +46,6 @@ export interface MediaParts {
   readonly store: SegmentStore;
   readonly pool: MediaPool;
   readonly temporaryDir: string;
-}
-
-/** How this server works with others on the same database and bucket. */
-export interface Nodes {
-  readonly signature: InternalSignature;
-  /** Asks other servers once `start` was called. */
-  readonly peers: SegmentPeers;
-  /** Finds the servers that play what this one can't. */
-  readonly elsewhere: Elsewhere;
-  /** Tells the others what plays early here. */
-  announce(): void;
-  /** How many servers do this, this one included. */
-  count(role: Role): number;
-  /** Announces this server at this URL, unless another one is configured. */
-  start(localUrl: string): Promise<LiveNodes>;
 }
 
 /** Everything that requests and jobs use. */

@@ -8,30 +8,41 @@ interface Phase {
   readonly end: (limitMs: number) => unknown;
 }
 
-/** In the order in which the parts were started. */
-export type Phases = Phase[];
-
 const MIN_PHASE_MS = 1000;
 /** The time for a part that has reached its limit to cut off its own work. */
 const GRACE_MS = 500;
 
-/** Ends the parts in reverse order. */
-export const endPhases = async (
-  phases: Phases,
-  { limitMs, clock, logger }: { limitMs: number; clock: Clock; logger: Logger },
-): Promise<void> => {
-  const startedMs = clock.monotonicMs();
-  for (const { name, end } of phases.splice(0).reverse()) {
-    // Half of the remaining time, so that the last phases, which save the data, always have their share.
-    const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (clock.monotonicMs() - startedMs)) / 2);
-    try {
-      const milliseconds = phaseMs + GRACE_MS;
-      const message = `timed out after ${Math.round(milliseconds)} ms`;
-      await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
-    } catch (error) {
-      // The later phases, which close the database and release the lock, are more important than this failure.
-      logger.error({ err: error, phase: name }, 'shutdown phase failed');
-    }
+/** The parts that were started, as a stack: the last one ends first. */
+export class Phases {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #phases: Phase[] = [];
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock;
+    this.#logger = logger;
   }
-  logger.info({ elapsed_ms: clock.monotonicMs() - startedMs }, 'server stopped');
-};
+
+  push(phase: Phase): void {
+    this.#phases.push(phase);
+  }
+
+  /** Ends the parts in reverse order. */
+  async end(limitMs: number): Promise<void> {
+    if (this.#phases.length === 0) return;
+    const startedMs = this.#clock.monotonicMs();
+    for (const { name, end } of this.#phases.splice(0).reverse()) {
+      // Half of the remaining time, so that the last phases, which save the data, always have their share.
+      const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (this.#clock.monotonicMs() - startedMs)) / 2);
+      try {
+        const milliseconds = phaseMs + GRACE_MS;
+        const message = `timed out after ${Math.round(milliseconds)} ms`;
+        await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
+      } catch (error) {
+        // The later phases, which close the database and release the lock, are more important than this failure.
+        this.#logger.error({ err: error, phase: name }, 'shutdown phase failed');
+      }
+    }
+    this.#logger.info({ elapsed_ms: this.#clock.monotonicMs() - startedMs }, 'server stopped');
+  }
+}

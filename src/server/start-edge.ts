@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { SegmentStore } from '../cache/segment-store.js';
-import { callOrigin, createEdgeLookups } from '../domain/edge/edge-lookups.js';
-import { createEdgeReports } from '../domain/edge/edge-reports.js';
+import { callOrigin, EdgeLookups } from '../domain/edge/edge-lookups.js';
+import { EdgeReports } from '../domain/edge/edge-reports.js';
 import { edgeToken } from '../domain/edge/edge-token.js';
-import { createAccessCheck } from '../domain/playback/check-access.js';
+import { AccessCheck } from '../domain/playback/access-check.js';
 import { watchConnections } from '../http/close-http.js';
 import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
@@ -23,7 +23,7 @@ import { startMetrics, urlOf } from './start-http.js';
 export const startEdge = async (
   base: Base,
   { originUrl, edgeSecret }: { readonly originUrl: string; readonly edgeSecret: string },
-): Promise<{ readonly url: string; readonly metricsUrl?: string }> => {
+): Promise<{ readonly url: string; readonly metricsUrl: string | undefined }> => {
   const { config, logger, clock, metrics, phases } = base;
   await openDataDir(base);
   const diskSpace = watchDiskSpace({ dir: config.dataDir, logger });
@@ -39,20 +39,28 @@ export const startEdge = async (
   const origin = createOriginClient(originUrl);
   phases.push({ name: 'origin', end: () => origin.stop() });
   const token = edgeToken(edgeSecret);
-  const lookups = createEdgeLookups({ origin, token }, clock);
+  const lookups = new EdgeLookups({ origin, token }, clock);
   await lookups.check().catch((error: unknown) => {
     if (isKinoraError(error, 'config_invalid')) throw error;
     logger.warn({ err: error, origin: originUrl }, 'origin unavailable at the start');
   });
-  const reports = createEdgeReports((path, body) => callOrigin({ origin, token }, path, body), logger);
+  const reports = new EdgeReports((path, body) => callOrigin({ origin, token }, path, body), logger);
   phases.push({ name: 'delivery reports', end: () => reports.stop() });
   const { riskyUserAgents, trustedProxies, cacheTag } = config;
   const app = createEdgeApp({
-    ...{ logger, clock, metrics, origin, token, store, lookups, reports, trustedProxies },
-    access: createAccessCheck({ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents }),
-    ...(cacheTag !== undefined && { cacheTag }),
+    logger,
+    clock,
+    metrics,
+    origin,
+    token,
+    store,
+    lookups,
+    reports,
+    trustedProxies,
+    access: new AccessCheck({ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents }),
+    cacheTag,
     checks: { origin: () => lookups.check(), storage: () => diskSpace.check() },
-    // What is known plays on.
+    // What is in memory plays on.
     tolerances: { origin: HELD_MS },
   });
   const closeApp = watchConnections(app);
@@ -64,5 +72,5 @@ export const startEdge = async (
     cacheBytes: () => store.totalBytes,
     freeBytes: () => diskSpace.freeBytes(),
   });
-  return { url, ...(metricsUrl && { metricsUrl }) };
+  return { url, metricsUrl };
 };

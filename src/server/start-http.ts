@@ -1,21 +1,24 @@
 import type { AddressInfo } from 'node:net';
+import type { FastifyPluginAsync } from 'fastify';
+import type { Config } from '../config/options.js';
 import { readServerFigures } from '../control/server-figures.js';
 import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createIsEdge } from '../domain/edge/edge-token.js';
-import { accessRowsOf } from '../domain/playback/check-access.js';
+import { accessRowsOf } from '../domain/playback/access-check.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
-import { createDeliveryCounter } from '../domain/usage/delivery-counter.js';
+import { DeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
-import { playElsewhere } from '../http/internal/play-elsewhere.js';
+import { proxyToOwner } from '../http/internal/proxy-to-owner.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp, type MetricsDeps } from '../http/ops/metrics.js';
 import { sampleRoute } from '../http/ops/sample.js';
 import { artifactRoutes } from '../http/stream/artifact-routes.js';
 import { licenseRoutes } from '../http/stream/license-routes.js';
+import { PlaybackOpener } from '../http/stream/playback-opener.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import { createResultOpener } from '../robots/jobs/open-result.js';
@@ -32,14 +35,9 @@ export const startHttp = async (
   base: Base,
   parts: Parts,
   { samplePath, isWorking }: HttpOptions,
-): Promise<{ localUrl: string; metricsUrl?: string }> => {
-  const { config, logger, clock, metrics, phases } = base;
-  const { context, database, blobs, images, playables, access, contentKeys, services } = parts;
-  const imageUrl = config.imageUrl ?? config.publicUrl;
-  const streamUrl = config.streamUrl ?? config.publicUrl;
-  const deliveries = createDeliveryCounter({ database, clock, logger });
-  phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
-  const isEdge = createIsEdge(config.edgeSecret);
+): Promise<{ readonly localUrl: string; readonly metricsUrl: string | undefined }> => {
+  const { config, logger, metrics, phases } = base;
+  const { context, database } = parts;
   const app = createApp({
     ...context,
     logger,
@@ -50,27 +48,14 @@ export const startHttp = async (
     metrics,
     trustedProxies: config.trustedProxies,
     strictFields: config.strictFields,
-    ...(streamUrl && { streamUrl }),
-    ...(imageUrl && { imageUrl }),
+    streamUrl: streamUrlOf(config),
+    imageUrl: imageUrlOf(config),
     rateLimits: {
-      ...{ post: config.rateLimitPost, other: config.rateLimitOther },
+      post: config.rateLimitPost,
+      other: config.rateLimitOther,
       servers: () => parts.nodes?.count('api') ?? 1,
     },
-    readFigures: async () => ({
-      ...(await readServerFigures({
-        database,
-        config,
-        cacheBytes: () => parts.store.totalBytes,
-        freeBytes: () => parts.diskSpace.freeBytes(),
-      })),
-      disk_is_low: parts.diskSpace.isLow(),
-      node_version: process.versions.node,
-      database: database.engine,
-      data_dir: config.dataDir,
-      sandbox: parts.pool.sandbox,
-      sandbox_advice: parts.pool.sandboxAdvice ?? null,
-      media_processes: config.mediaProcesses,
-    }),
+    readFigures: () => readFigures(config, parts),
     checks: {
       database: () => database.ping(),
       storage: () => parts.diskSpace.check(),
@@ -80,50 +65,10 @@ export const startHttp = async (
       },
     },
     roles: new Set(config.roles),
-    // What is known plays on, and every node would be taken out of the load balancer at the same time. An embedded database
-    // is away for longer than a second only if this server's disk is full or broken.
+    // What is in memory plays on, and every node would be taken out of the load balancer at the same time.
+    // An embedded database is unavailable for longer than a second only if this server's disk is full or broken.
     tolerances: config.databaseUrl && config.roles.includes('stream') ? { database: HELD_MS } : {},
-    streamPlugin: async (scope) => {
-      const { nodes } = parts;
-      if (nodes) {
-        scope.addHook('preHandler', playElsewhere(nodes.elsewhere, playables));
-        await scope.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
-      }
-      await scope.register(sampleRoute(samplePath));
-      await scope.register(
-        artifactRoutes({
-          ...context,
-          openMaster: createMasterOpener({ ...context, blobs }),
-          openResult: createResultOpener({ ...context, blobs }),
-          images,
-        }),
-      );
-      if (config.edgeSecret !== undefined)
-        await scope.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
-      await scope.register(
-        streamRoutes({
-          playables,
-          access,
-          segments: parts.producer,
-          texts: parts.texts,
-          openRendition: (...of) => parts.renditions.open(...of),
-          deliveries,
-          contentKeys,
-          isEdge,
-          ...(streamUrl && { streamUrl }),
-          ...(imageUrl && { imageUrl }),
-          ...(config.cacheTag && { cacheTag: config.cacheTag }),
-        }),
-      );
-      await scope.register(licenseRoutes({ playables, access, contentKeys, services }));
-      await scope.register(
-        imageRoutes({
-          ...{ playables, access, images },
-          ...(imageUrl && { imageUrl }),
-          ...(config.cacheTag && { cacheTag: config.cacheTag }),
-        }),
-      );
-    },
+    streamPlugin: viewerRoutes(base, parts, samplePath),
   });
   const closeApp = watchConnections(app);
   await app.listen({ host: config.host, port: config.port });
@@ -134,7 +79,72 @@ export const startHttp = async (
     cacheBytes: () => parts.store.totalBytes,
     freeBytes: () => parts.diskSpace.freeBytes(),
   });
-  return { localUrl, ...(metricsUrl && { metricsUrl }) };
+  return { localUrl, metricsUrl };
+};
+
+const streamUrlOf = ({ streamUrl, publicUrl }: Config): string | undefined => streamUrl ?? publicUrl;
+const imageUrlOf = ({ imageUrl, publicUrl }: Config): string | undefined => imageUrl ?? publicUrl;
+
+/** Figures of the running server, for its administrators. */
+const readFigures = async (config: Config, { database, store, diskSpace, pool }: Parts): Promise<object> => ({
+  ...(await readServerFigures({
+    database,
+    config,
+    cacheBytes: () => store.totalBytes,
+    freeBytes: () => diskSpace.freeBytes(),
+  })),
+  disk_is_low: diskSpace.isLow(),
+  node_version: process.versions.node,
+  database: database.engine,
+  data_dir: config.dataDir,
+  sandbox: pool.sandbox,
+  sandbox_advice: pool.sandboxAdvice ?? null,
+  media_processes: config.mediaProcesses,
+});
+
+/** Everything below `/:playbackId`, and what servers request of each other. */
+const viewerRoutes = (base: Base, parts: Parts, samplePath: string): FastifyPluginAsync => {
+  const { config, clock, logger, phases } = base;
+  const { context, database, blobs, images, playables, access, contentKeys, services, nodes } = parts;
+  const deliveries = new DeliveryCounter({ database, clock, logger });
+  phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
+  const isEdge = createIsEdge(config.edgeSecret);
+  const opener = new PlaybackOpener(playables, access, config.cacheTag);
+  const [streamUrl, imageUrl] = [streamUrlOf(config), imageUrlOf(config)];
+  return async (app) => {
+    if (nodes) {
+      app.addHook('preHandler', proxyToOwner(nodes.owners, playables));
+      await app.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
+    }
+    await app.register(sampleRoute(samplePath));
+    await app.register(
+      artifactRoutes({
+        ...context,
+        openMaster: createMasterOpener({ ...context, blobs }),
+        openResult: createResultOpener({ ...context, blobs }),
+        images,
+      }),
+    );
+    if (config.edgeSecret !== undefined)
+      await app.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
+    await app.register(
+      streamRoutes({
+        opener,
+        playables,
+        access,
+        segments: parts.producer,
+        texts: parts.texts,
+        openRendition: (...of) => parts.renditions.open(...of),
+        deliveries,
+        contentKeys,
+        isEdge,
+        streamUrl,
+        imageUrl,
+      }),
+    );
+    await app.register(licenseRoutes({ playables, access, contentKeys, services }));
+    await app.register(imageRoutes({ opener, images, imageUrl }));
+  };
 };
 
 /** Resolves to the URL of the metrics if they are served. */

@@ -19,9 +19,9 @@ import { createUploadWorkers } from '../jobs/settle-uploads.js';
 import { newUuid } from '../lib/ids.js';
 import { createChatClient } from '../net/chat-client.js';
 import { createSourceFetcher } from '../net/source-fetcher.js';
-import type { LiveNodes } from '../nodes/live-nodes.js';
+import type { Membership } from '../nodes/membership.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
-import { createRunner } from '../queue/runner.js';
+import { Runner } from '../queue/runner.js';
 import { createRobotsJobState } from '../robots/jobs/job-state.js';
 import { createRobotsPurge } from '../robots/purge-robots.js';
 import { createRobotsWorkers } from '../robots/run-workflow.js';
@@ -112,28 +112,28 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
 const WEBHOOK_LIMIT_MS = 2000;
 
 /** Of several servers one sends the webhooks, because what is being sent is kept in memory. */
-const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, nodes?: LiveNodes): Promise<void> => {
+const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, nodes?: Membership): Promise<void> => {
   const { database, webhookSender: sender } = parts;
   let deliverer: WebhookDeliverer;
-  const begin = async (mayWork: () => boolean): Promise<void> => {
+  const start = async (mayWork: () => boolean): Promise<void> => {
     deliverer = createWebhookDeliverer({ database, sender, clock, logger, mayWork });
     await deliverer.start();
   };
-  const end = (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => deliverer.stop(limitMs);
+  const stop = (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => deliverer.stop(limitMs);
   if (nodes) {
-    const leadership = nodes.lead('webhooks', { begin, end });
+    const leadership = nodes.lead('webhooks', { start, stop });
     phases.push({ name: 'webhooks', end: () => leadership.stop() });
     return;
   }
-  await begin(() => true);
-  phases.push({ name: 'webhooks', end });
+  await start(() => true);
+  phases.push({ name: 'webhooks', end: stop });
 };
 
 /** Starts jobs, webhooks and the daily purges. */
-export const startJobs = async (base: Base, parts: Parts, localUrl: string, nodes?: LiveNodes): Promise<void> => {
+export const startJobs = async (base: Base, parts: Parts, localUrl: string, nodes?: Membership): Promise<void> => {
   const { config, logger, clock, metrics, phases } = base;
   const { database, blobs, context } = parts;
-  const runner = createRunner({
+  const runner = new Runner({
     database,
     clock,
     logger,

@@ -1,77 +1,115 @@
 import { networkInterfaces } from 'node:os';
 import { LRUCache } from 'lru-cache';
+import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
+import type { Owners } from '../http/internal/proxy-to-owner.js';
+import type { Clock } from '../lib/clock.js';
 import { newUuid } from '../lib/ids.js';
 import { GENERATION } from '../media/plan/generation.js';
 import type { Origin } from '../net/fetch-origin.js';
 import { createOriginClient } from '../net/origin-client.js';
-import { createInternalSignature } from '../nodes/internal-signature.js';
-import { type LiveNodes, startLiveNodes } from '../nodes/live-nodes.js';
-import { createSegmentPeers } from '../nodes/segment-peers.js';
-import type { Base, Nodes } from './parts.js';
+import { InternalSignature } from '../nodes/internal-signature.js';
+import { type LiveNode, Membership, type OtherNode } from '../nodes/membership.js';
+import { SegmentOwner } from '../nodes/segment-owner.js';
+import type { SegmentPeers } from '../packager/segment-peers.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { Phases } from './phases.js';
 
 /** To servers that play what this one can't; each keeps its connections open. */
 const MAX_CLIENTS = 16;
 const NODES = { name: 'kinora_nodes', help: 'Servers on this database that this one sees, itself included' } as const;
+
+interface NodesOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly phases: Phases;
+  readonly installationSecret: string;
+  /** What plays early here. */
+  readonly early: () => readonly string[];
+}
 
 /** A server that listens on every interface is reached at the first address of its machine. */
 const reachableUrl = (localUrl: string, host: string): string => {
   if (host !== '0.0.0.0' && host !== '::') return localUrl;
   const outside = Object.values(networkInterfaces())
     .flat()
-    .find((found) => found?.family === 'IPv4' && !found.internal);
+    .find((address) => address?.family === 'IPv4' && !address.internal);
   return outside ? localUrl.replace('localhost', outside.address) : localUrl;
 };
 
-/** Undefined when files are on the disk of this server: then it is the only one. */
-export const connectNodes = (
-  base: Base,
-  database: Database,
-  { installationSecret, early }: { readonly installationSecret: string; readonly early: () => readonly string[] },
-): Nodes | undefined => {
-  const { config, clock, logger, metrics } = base;
-  if (config.blobs === 'file' || !config.databaseUrl) return undefined;
-  const signature = createInternalSignature(installationSecret, clock);
-  let live: LiveNodes | undefined;
-  const clients = new LRUCache<string, Origin>({ max: MAX_CLIENTS, dispose: (client) => client.stop() });
-  const clientOf = (url: string): Origin => {
-    const client = clients.get(url) ?? createOriginClient(url);
-    clients.set(url, client);
+/**
+ * How this server works with others on the same database and bucket: before it listens, it knows itself
+ * alone.
+ */
+export class Nodes {
+  readonly signature: InternalSignature;
+  /** Asks other servers for segments. */
+  readonly peers: SegmentPeers;
+  readonly owners: Owners;
+  readonly #options: NodesOptions;
+  readonly #self: LiveNode;
+  readonly #clients = new LRUCache<string, Origin>({ max: MAX_CLIENTS, dispose: (client) => client.stop() });
+  #membership: Membership | undefined;
+
+  constructor(options: NodesOptions) {
+    const { config, clock, logger, metrics, phases, installationSecret } = options;
+    this.#options = options;
+    this.#self = { id: newUuid(), internalUrl: '', roles: config.roles, generation: GENERATION };
+    this.signature = new InternalSignature(installationSecret, clock);
+    const nodes = {
+      self: this.#self,
+      owners: (key: string, generation: number) => this.#membership?.owners(key, generation) ?? [this.#self],
+      avoid: (id: string) => this.#membership?.avoid(id),
+    };
+    this.peers = new SegmentOwner({ nodes, signature: this.signature, logger, metrics });
+    this.owners = {
+      ofGeneration: (generation, key) => this.#clientOf(this.#membership?.owners(key, generation)[0]),
+      hasEarly: () => this.#others().some((other) => other.early.length > 0),
+      ofEarly: (id) => this.#clientOf(this.#others().find((other) => other.early.includes(id))),
+    };
+    phases.push({ name: 'connections to other servers', end: async () => this.#clients.clear() });
+  }
+
+  /** Announces this server at this URL, unless another one is configured. */
+  async start(localUrl: string): Promise<Membership> {
+    const { config, database, clock, logger, metrics, early } = this.#options;
+    const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
+    this.#membership = await Membership.join({
+      database,
+      clock,
+      logger,
+      early,
+      drainMs: config.drainMs,
+      self: { ...this.#self, internalUrl },
+    });
+    metrics.watch(NODES, async () => [{ value: this.#others().length + 1 }]);
+    const others = this.#others().length;
+    logger.info({ node: this.#self.id, internal_url: internalUrl, others }, 'server joined');
+    return this.#membership;
+  }
+
+  /** Tells the others what plays early here. */
+  announce(): void {
+    this.#membership?.announce();
+  }
+
+  /** How many servers have this role, this one included. */
+  count(role: string): number {
+    return [this.#self, ...this.#others()].filter(({ roles }) => roles.includes(role)).length;
+  }
+
+  #others(): readonly OtherNode[] {
+    return this.#membership?.others() ?? [];
+  }
+
+  #clientOf(node: LiveNode | undefined): Origin | undefined {
+    if (!node) return undefined;
+    const client = this.#clients.get(node.internalUrl) ?? createOriginClient(node.internalUrl);
+    this.#clients.set(node.internalUrl, client);
     return client;
-  };
-  base.phases.push({ name: 'connections to other servers', end: async () => clients.clear() });
-  const self = { id: newUuid(), internalUrl: '', roles: config.roles, generation: GENERATION };
-  const nodes = {
-    self,
-    owners: (key: string, generation: number) => live?.owners(key, generation) ?? [self],
-    avoid: (id: string) => live?.avoid(id),
-  };
-  return {
-    signature,
-    peers: createSegmentPeers({ nodes, signature, logger, metrics }),
-    announce: () => live?.announce(),
-    elsewhere: {
-      generation: (generation, key) => {
-        const server = live?.owners(key, generation)[0];
-        return server && clientOf(server.internalUrl);
-      },
-      hasEarly: () => live?.others().some((other) => other.early.length > 0) ?? false,
-      early: (id) => {
-        const server = live?.others().find((other) => other.early.includes(id));
-        return server && clientOf(server.internalUrl);
-      },
-    },
-    count: (role) =>
-      [self, ...(live?.others() ?? [])].filter(({ roles }: { roles: readonly string[] }) => roles.includes(role))
-        .length,
-    start: async (localUrl) => {
-      const internalUrl = config.internalUrl ?? reachableUrl(localUrl, config.host);
-      const options = { database, clock, logger, early, drainMs: config.drainMs };
-      live = await startLiveNodes({ ...options, self: { ...self, internalUrl } });
-      const { others } = live;
-      metrics.watch(NODES, async () => [{ value: others().length + 1 }]);
-      logger.info({ node: self.id, internal_url: internalUrl, others: live.others().length }, 'server joined');
-      return live;
-    },
-  };
-};
+  }
+}

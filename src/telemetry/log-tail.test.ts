@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createLogTail } from './log-tail.js';
+import { LogTail } from './log-tail.js';
 
 const never = new Promise<void>(() => undefined);
 
-describe('createLogTail', () => {
+describe('LogTail', () => {
   it('passes lines on and keeps the latest', () => {
     const passed: string[] = [];
-    const tail = createLogTail(2);
+    const tail = new LogTail(2);
     const stream = tail.tee({ write: (line) => void passed.push(line) });
     for (const line of ['a\n', 'b\n', 'c\n']) stream.write(line);
     expect(passed).toEqual(['a\n', 'b\n', 'c\n']);
@@ -16,7 +16,7 @@ describe('createLogTail', () => {
   });
 
   it('waits for the next line, or until its reader has gone', async () => {
-    const tail = createLogTail();
+    const tail = new LogTail();
     const stream = tail.tee({ write: () => undefined });
     const next = tail.wait(0, never);
     stream.write('a\n');

@@ -1,6 +1,6 @@
 import { Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createRequestTimes, REQUEST_SECONDS } from './request-times.js';
+import { REQUEST_SECONDS, RequestTimes } from './request-times.js';
 
 test('the text is the one that prom-client writes', async () => {
   const registry = new Registry();
@@ -11,7 +11,7 @@ test('the text is the one that prom-client writes', async () => {
     buckets: [...REQUEST_SECONDS],
     registers: [registry],
   });
-  const times = createRequestTimes('times', 'Time of a request');
+  const times = new RequestTimes('times', 'Time of a request');
   const durationsMs = [0, 4.9, 5, 5.1, 24, 100, 249.5, 700, 2_500, 9_999, 30_000, 30_001, 86_400_000];
   const labels = [
     { method: 'GET', route: '/:id.m3u8', status: 200 },
@@ -21,7 +21,7 @@ test('the text is the one that prom-client writes', async () => {
   ];
   for (const durationMs of durationsMs)
     for (const [index, one] of labels.entries()) {
-      times.ended({ ...one, durationMs: durationMs + index });
+      times.count({ ...one, durationMs: durationMs + index });
       expected.observe({ ...one, status: String(one.status) }, (durationMs + index) / 1000);
     }
   expect(times.read()).toBe(await registry.metrics());

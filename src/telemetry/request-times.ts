@@ -21,45 +21,55 @@ interface Series {
 const label = (name: string, value: string | number): string => `${name}=${JSON.stringify(String(value))}`;
 
 /**
- * The histogram of request durations, in seconds. prom-client, which keeps the other metrics, joins the labels to one text
- * at each observation, a tenth of the time that a playlist takes. Here, three lookups find the series (decision 45).
+ * The histogram of request durations, in seconds. prom-client, which keeps the other metrics, joins the
+ * labels to one text at each observation, a tenth of the time that a playlist takes. Here, three lookups
+ * find the series (decision 45).
  */
-export const createRequestTimes = (name: string, help: string) => {
-  const routes = new Map<string, Map<string, Map<number, Series>>>();
+export class RequestTimes {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #routes = new Map<string, Map<string, Map<number, Series>>>();
 
-  const add = (method: string, route: string, status: number): Series => {
-    const methods = routes.get(route) ?? new Map<string, Map<number, Series>>();
-    const statuses = methods.get(method) ?? new Map<number, Series>();
-    const labels = [label('method', method), label('route', route), label('status', status)].join(',');
-    const series = { labels, counts: new Array<number>(REQUEST_SECONDS.length + 1).fill(0), seconds: 0 };
-    routes.set(route, methods.set(method, statuses.set(status, series)));
-    return series;
-  };
+  constructor(name: string, help: string) {
+    this.#name = name;
+    this.#help = help;
+  }
 
-  /** Counts a request. */
-  const ended = ({ method, route, status, durationMs }: EndedRequest): void => {
-    const series = routes.get(route)?.get(method)?.get(status) ?? add(method, route, status);
+  count({ method, route, status, durationMs }: EndedRequest): void {
+    const series = this.#routes.get(route)?.get(method)?.get(status) ?? this.#add(method, route, status);
     const seconds = durationMs / 1000;
     let bucket = 0;
     while (bucket < REQUEST_SECONDS.length && seconds > REQUEST_SECONDS[bucket]!) bucket += 1;
     series.counts[bucket]! += 1;
     series.seconds += seconds;
-  };
+  }
 
-  const linesOf = ({ labels, counts, seconds }: Series): string[] => {
+  /** In the Prometheus text format. */
+  read(): string {
+    const all = [...this.#routes.values()].flatMap((methods) =>
+      [...methods.values()].flatMap((statuses) => [...statuses.values()]),
+    );
+    const [name, help] = [this.#name, this.#help];
+    const lines = all.flatMap((series) => this.#linesOf(series));
+    return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n');
+  }
+
+  #add(method: string, route: string, status: number): Series {
+    const methods = this.#routes.get(route) ?? new Map<string, Map<number, Series>>();
+    const statuses = methods.get(method) ?? new Map<number, Series>();
+    const labels = [label('method', method), label('route', route), label('status', status)].join(',');
+    const series = { labels, counts: new Array<number>(REQUEST_SECONDS.length + 1).fill(0), seconds: 0 };
+    this.#routes.set(route, methods.set(method, statuses.set(status, series)));
+    return series;
+  }
+
+  #linesOf({ labels, counts, seconds }: Series): string[] {
+    const name = this.#name;
     let total = 0;
     const buckets = counts.map((count, index) => {
       total += count;
       return `${name}_bucket{${label('le', REQUEST_SECONDS[index] ?? '+Inf')},${labels}} ${total}`;
     });
     return [...buckets, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${total}`];
-  };
-
-  /** In the Prometheus text format. */
-  const read = (): string => {
-    const all = [...routes.values()].flatMap((methods) => [...methods.values()].flatMap((by) => [...by.values()]));
-    return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...all.flatMap(linesOf), ''].join('\n');
-  };
-
-  return { ended, read };
-};
+  }
+}

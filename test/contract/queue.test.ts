@@ -10,7 +10,7 @@ import { KinoraError } from '#kinora/lib/errors.js';
 import { newShortId } from '#kinora/lib/ids.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import type { Job, JobContext, QueueWorker } from '#kinora/queue/queue.js';
-import { createRunner, type Runner } from '#kinora/queue/runner.js';
+import { Runner } from '#kinora/queue/runner.js';
 import { quietLogger } from '../support/logger.js';
 import { until } from '../support/servers/server-process.js';
 import { statementsOf } from '../support/statements.js';
@@ -33,7 +33,7 @@ interface TestRunner {
 }
 
 const startRunner = async (database: Database, queue: string, test: TestRunner): Promise<Runner> => {
-  const runner = createRunner({
+  const runner = new Runner({
     database,
     workers: [
       {
@@ -90,7 +90,7 @@ describeOnBothEngines('queue', (database) => {
   it('looks with one statement whether any of its queues has a due job', async () => {
     const handler = async (): Promise<void> => undefined;
     const workers = Array.from({ length: 20 }, (_, n) => ({ queue: { name: `idle-${n}` }, concurrency: 1, handler }));
-    const runner = createRunner({
+    const runner = new Runner({
       ...{ database: database(), workers, logger: quietLogger, clock: systemClock, workerId: newShortId() },
     });
     const statements = await statementsOf(() => runner.drain());
@@ -181,7 +181,7 @@ describeOnBothEngines('queue', (database) => {
     const tries: string[] = [];
     const failed: unknown[] = [];
     let aheadMs = 0;
-    const runner = createRunner({
+    const runner = new Runner({
       database: database(),
       workers: [
         {

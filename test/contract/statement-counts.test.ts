@@ -5,8 +5,8 @@ import { wireFormat } from '#kinora/api/wire-format.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { recordAssetEvent } from '#kinora/domain/asset-view/record-asset-event.js';
 import { IngestState } from '#kinora/domain/assets/ingest-state.js';
-import { createPlayableFinder } from '#kinora/domain/playback/find-playable.js';
-import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
+import { PlayableFinder } from '#kinora/domain/playback/playable-finder.js';
+import { ArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
@@ -123,7 +123,7 @@ describeOnBothEngines('the number of statements', (database) => {
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const early = { planOf: () => undefined, uploadOf: () => undefined };
-    const finder = createPlayableFinder({ database: database(), clock, early, maxBytes: 2 ** 20 });
+    const finder = new PlayableFinder({ database: database(), clock, early, maxBytes: 2 ** 20 });
     const findAll = () => Promise.all(playbackIds.map((id) => finder.find(id)));
     const before = await findAll();
     const statements = await statementsOf(async () => {
@@ -144,7 +144,7 @@ describeOnBothEngines('the number of statements', (database) => {
     const context = {
       clock: systemClock,
       wire: wireFormat,
-      artifactUrls: createArtifactUrls('secret', () => api.origin),
+      artifactUrls: new ArtifactUrls('secret', () => api.origin),
     };
     const statements = await statementsOf(() =>
       database().transaction((tx) => recordAssetEvent(context, tx, 'video.asset.updated', ids[1]!)),
@@ -169,7 +169,7 @@ describeOnBothEngines('the number of statements', (database) => {
       clock: systemClock,
       queue: createQueue(database()),
       wire: wireFormat,
-      artifactUrls: createArtifactUrls('secret', () => api.origin),
+      artifactUrls: new ArtifactUrls('secret', () => api.origin),
       recognizesSpeech: false,
       assetHook: robotsHook,
       onPlayableChanged: () => undefined,

@@ -3,7 +3,7 @@ import { type ApiCall, connectApi } from '../support/api-client.js';
 import { type ApiAsset, playerUrl, problemsOf, publicPlaybackId, watchAssets } from '../support/assets.js';
 import { apiSettings, type Command, type Flags, json, textOf, usageError } from '../support/command.js';
 import { print, printError, printJson } from '../support/print.js';
-import { createProgress, type Progress } from '../support/progress.js';
+import { Progress } from '../support/progress.js';
 import { listSources, type Source } from '../support/sources.js';
 import { uploadSource } from '../support/upload-source.js';
 
@@ -18,9 +18,9 @@ const settingsOf = (flags: Flags, source: Source): object => {
   const passthrough = textOf(flags, '--passthrough');
   return {
     playback_policies: [textOf(flags, '--policy') ?? 'public'],
-    ...(flags['--quality'] !== undefined && { video_quality: flags['--quality'] }),
-    ...(title !== undefined && { meta: { title } }),
-    ...(passthrough !== undefined && { passthrough }),
+    video_quality: flags['--quality'],
+    meta: title === undefined ? undefined : { title },
+    passthrough,
   };
 };
 
@@ -30,7 +30,7 @@ const inputOf = (flags: Flags): object => (flags['--embedded-tracks'] ? { embedd
 const startAsset = async (api: ApiCall, source: Source, flags: Flags, progress: Progress): Promise<string> => {
   const settings = settingsOf(flags, source);
   if (source.kind !== 'url')
-    return uploadSource(api, source, { inputs: [inputOf(flags)], ...settings }, progress).finally(progress.end);
+    return uploadSource(api, source, { inputs: [inputOf(flags)], ...settings }, progress).finally(() => progress.end());
   const body = { inputs: [{ url: source.url, ...inputOf(flags) }], ...settings };
   return (await api<ApiAsset>('POST', '/video/v1/assets', body)).data.id;
 };
@@ -71,7 +71,7 @@ export const createAssets: Command = {
     });
     if (flags['--title'] !== undefined && sources.length > 1) throw usageError('--title needs exactly one source.');
     const isSingle = sources.length === 1;
-    const progress = createProgress();
+    const progress = new Progress();
     const started: Started[] = [];
     for (const source of sources) {
       try {

@@ -24,7 +24,7 @@ import {
   wholeNumberOf,
 } from '../support/command.js';
 import { print, printError, printFields, printJson, printRows } from '../support/print.js';
-import { createProgress } from '../support/progress.js';
+import { Progress } from '../support/progress.js';
 import { createAssets, playsAt } from './asset-create.js';
 import { openAsset } from './asset-open.js';
 
@@ -88,7 +88,7 @@ const watch: Command = {
   settings: apiSettings,
   examples: [`kinora asset watch ${AN_ID}`],
   run: async ({ config, args, flags }) => {
-    const assets = await watchAssets(await connectApi(config), args, createProgress());
+    const assets = await watchAssets(await connectApi(config), args, new Progress());
     if (flags['--json']) printJson(assets);
     let failed = false;
     for (const asset of assets) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { connectControl } from '../../control/control-client.js';
+import { ControlConnection } from '../../control/control-client.js';
 import { isSnapshot } from '../../control/snapshot-name.js';
 import { systemClock } from '../../lib/clock.js';
 import { makeDirectory } from '../../lib/make-directory.js';
@@ -46,7 +46,7 @@ const copyInstallation = async (
     await dumpDatabase(databaseUrl, files.dump);
     return copyBesideServer(dataDir, files.data, isLeftOut);
   }
-  const server = await connectControl(dataDir);
+  const server = await ControlConnection.open(dataDir);
   if (!server)
     return withDataDirLock(dataDir, () =>
       copyTree(dataDir, files.data, { skip: (path) => isTransient(path) || COPIES.has(path) || isLeftOut(path) }),

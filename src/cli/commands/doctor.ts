@@ -1,5 +1,5 @@
 import { type Config, options } from '../../config/options.js';
-import { connectControl } from '../../control/control-client.js';
+import { ControlConnection } from '../../control/control-client.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
 import { type Command, json, type Setting } from '../support/command.js';
 import { type CheckContext, checks, type Finding } from '../support/doctor-checks.js';
@@ -11,7 +11,7 @@ const printFinding = ({ level, text, fix }: Finding): void => {
 };
 
 const askServer = async (dataDir: string): Promise<ServerStatus | undefined> => {
-  const connection = await connectControl(dataDir);
+  const connection = await ControlConnection.open(dataDir);
   try {
     return (await connection?.call('status', {})) as ServerStatus | undefined;
   } finally {

@@ -68,13 +68,13 @@ const readFlags = (flags: Flags) => {
   const limit = wholeNumberOf(flags, '--limit', 1, 1_000_000_000);
   const drmConfigurationId = textOf(flags, '--drm-configuration');
   return {
-    ...(sourceUrl !== undefined && { sourceUrl }),
-    ...(streamUrl !== undefined && { streamUrl }),
-    ...(environmentId !== undefined && { environmentId }),
-    ...(assets !== undefined && { assetIds: assets.split(',').filter((id) => id !== '') }),
-    ...(createdAfterMs !== undefined && { createdAfterSeconds: createdAfterMs / 1000 }),
-    ...(limit !== undefined && { limit }),
-    ...(drmConfigurationId !== undefined && { drmConfigurationId }),
+    sourceUrl,
+    streamUrl,
+    environmentId,
+    assetIds: assets?.split(',').filter((id) => id !== ''),
+    createdAfterSeconds: createdAfterMs === undefined ? undefined : createdAfterMs / 1000,
+    limit,
+    drmConfigurationId,
     concurrency: wholeNumberOf(flags, '--concurrency', 1, MAX_CONCURRENCY) ?? 4,
     ratePerSecond: wholeNumberOf(flags, '--rate', 1, 1000) ?? 5,
     prefer: files.find((file) => file === textOf(flags, '--from')) ?? 'master',
@@ -120,7 +120,7 @@ const signingKey: Command = {
     const { signal } = new AbortController();
     const server = createServerCalls({ dataDir: config.dataDir, signal, onAway: () => undefined });
     const environmentId = textOf(flags, '--environment');
-    const target = await server('import target', { ...(environmentId !== undefined && { environmentId }) });
+    const target = await server('import target', { environmentId });
     const isNew = await server('import signing-key', { environmentId: target.id, id, keyText });
     print(
       isNew ? `Tokens signed with ${id} are accepted in ${target.name}.` : `The signing key ${id} was here before.`,

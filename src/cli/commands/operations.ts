@@ -38,8 +38,8 @@ const jobs: Command = {
     const state = textOf(flags, '--state');
     const found = await administer(context, 'jobs list', {
       limit: wholeNumberOf(flags, '--limit', 1, 10_000) ?? DEFAULT_JOBS,
-      ...(assetId !== undefined && { assetId }),
-      ...(state !== undefined && { state }),
+      assetId,
+      state,
     });
     printRows(flags, found, ['QUEUE', 'STATE', 'ASSET', 'ATTEMPT', 'CREATED', 'ENDED', 'ERROR'], (job) => [
       job.queue,

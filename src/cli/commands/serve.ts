@@ -3,7 +3,7 @@ import { readEnvironment } from '../../config/environment.js';
 import { type Config, options } from '../../config/options.js';
 import { localTokenPath } from '../../domain/access/local-token.js';
 import type { Kinora } from '../../server.js';
-import { createLogTail } from '../../telemetry/log-tail.js';
+import { LogTail } from '../../telemetry/log-tail.js';
 import type { Command, Setting } from '../support/command.js';
 import { findToken } from '../support/local-token.js';
 import { print } from '../support/print.js';
@@ -90,13 +90,13 @@ export const serve: Command = {
   examples: ['kinora serve', 'kinora serve --port 9000 --data-dir /var/lib/kinora'],
   run: async ({ config }) => {
     const { createLogger, createLogStream } = await import('../../telemetry/logger.js');
-    const logTail = createLogTail();
+    const logTail = new LogTail();
     const logger = createLogger(config.logLevel, config.logFormat, logTail.tee(createLogStream(config.logFormat)));
     const stopSignal = nextStopSignal();
     let isStarting = true;
     // Imported here, so that no other command has to load the whole server.
-    const { createKinora } = await import('../../server.js');
-    const kinora = await createKinora(config, { logger, logTail });
+    const { Kinora } = await import('../../server.js');
+    const kinora = new Kinora(config, { logger, logTail });
     // During startup, an immediate exit loses nothing.
     void stopSignal.then(() => isStarting && process.exit(0));
     await kinora.start();

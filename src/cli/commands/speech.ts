@@ -4,7 +4,7 @@ import { installModel, listModels, removeModel } from '../../speech/install-mode
 import { type KnownModel, knownModels } from '../../speech/models.js';
 import { type Command, json, textOf, usageError } from '../support/command.js';
 import { print, printRows } from '../support/print.js';
-import { createProgress } from '../support/progress.js';
+import { Progress } from '../support/progress.js';
 
 const findModel = (name: string): KnownModel => {
   const model = knownModels.find((known) => known.name === name);
@@ -24,7 +24,7 @@ const install: Command = {
   run: async ({ config, args, flags }) => {
     const model = findModel(args[0]!);
     const from = textOf(flags, '--from');
-    const progress = createProgress();
+    const progress = new Progress();
     const { createLogger } = await import('../../telemetry/logger.js');
     const fetcher = createSourceFetcher({
       allowPrivate: config.allowPrivateSources,
@@ -36,12 +36,12 @@ const install: Command = {
     });
     const path = await installModel(model, {
       dataDir: config.dataDir,
-      ...(from !== undefined && { from }),
+      from,
       fetcher,
       onProgress: (receivedBytes) => {
         progress.bar(`${model.name} (${inMB(model.sizeBytes)})`, receivedBytes / model.sizeBytes);
       },
-    }).finally(progress.end);
+    }).finally(() => progress.end());
     print(`${path} is installed. Set KINORA_SPEECH_MODEL=${model.name} and restart the server to use it.`);
     return 0;
   },

@@ -21,8 +21,8 @@ const create: Command = {
     const permissions = textOf(flags, '--permissions')?.split(',');
     const token = await administer(context, 'token create', {
       name: textOf(flags, '--name') ?? 'Access token',
-      ...(environmentId !== undefined && { environmentId }),
-      ...(permissions !== undefined && { permissions }),
+      environmentId,
+      permissions,
     });
     const [id, secret] = token.split(/:(.*)/, 2);
     if (flags['--json']) printJson({ id, secret });

@@ -36,12 +36,12 @@ const create: Command = {
     const timeout = wholeNumberOf(flags, '--timeout', 60, 604_800);
     const api = await connectApi(config);
     const { data } = await api<ApiUpload>('POST', UPLOADS, {
-      ...(flags['--cors-origin'] !== undefined && { cors_origin: flags['--cors-origin'] }),
-      ...(timeout !== undefined && { timeout }),
+      cors_origin: flags['--cors-origin'],
+      timeout,
       new_asset_settings: {
         playback_policies: [textOf(flags, '--policy') ?? 'public'],
-        ...(flags['--quality'] !== undefined && { video_quality: flags['--quality'] }),
-        ...(title !== undefined && { meta: { title } }),
+        video_quality: flags['--quality'],
+        meta: title === undefined ? undefined : { title },
       },
     });
     if (flags['--json']) printJson(data);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SourceApi } from '../../net/source-api.js';
-import { createBorrowing } from './borrowing.js';
+import { Borrowing } from './borrowing.js';
 
 it('does not wait for ever for a master, and gives it back', async () => {
   const calls: string[] = [];
@@ -11,13 +11,13 @@ it('does not wait for ever for a master, and gives it back', async () => {
     },
   } as unknown as SourceApi;
   const saved: unknown[] = [];
-  const borrowing = createBorrowing({
+  const borrowing = new Borrowing({
     ...{ api, assetId: 'a', borrowed: {}, signal: new AbortController().signal },
     save: async (borrowed) => void saved.push(borrowed),
     ...{ pollMs: 1, maxPollMs: 4, masterLimitMs: 20 },
   });
   expect(await borrowing.master()).toBe('The source did not make the master file in time.');
-  await borrowing.giveBack();
+  await borrowing.release();
   expect(saved).toEqual([{ master: true }, null]);
   // Pauses of 1, 2, and six times 4 ms.
   expect(calls.filter((call) => call === 'GET a')).toHaveLength(1 + 8);

@@ -5,16 +5,6 @@ import type { SourceAsset, SourcePlaybackId } from '../../domain/import/source-a
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { SourceApi } from '../../net/source-api.js';
 
-/** Temporary access to one asset at the source. */
-export interface Borrowing {
-  /** The URL of the master file, or a sentence that says why there is none. */
-  master(): Promise<{ readonly url: string } | string>;
-  /** A public playback ID; the asset's own if it has one. */
-  publicPlaybackId(): Promise<string>;
-  /** Makes the asset what it was before. */
-  giveBack(): Promise<void>;
-}
-
 export interface BorrowingOptions {
   readonly api: SourceApi;
   readonly assetId: string;
@@ -33,23 +23,77 @@ export interface BorrowingOptions {
 /** Half a day of video is copied in less, on a busy source too. */
 const MASTER_LIMIT_MS = 3_600_000;
 
-export const createBorrowing = (options: BorrowingOptions): Borrowing => {
-  const { api, assetId, save, signal, pollMs = 500, maxPollMs = 10_000, masterLimitMs = MASTER_LIMIT_MS } = options;
-  const path = `/video/v1/assets/${assetId}`;
-  let borrowed = options.borrowed;
+/** Temporary access to one asset at the source. */
+export class Borrowing {
+  readonly #options: BorrowingOptions;
+  readonly #path: string;
+  #borrowed: Borrowed;
 
-  const find = async (): Promise<SourceAsset> => (await api.call<SourceAsset>('GET', path)).data;
-  const borrow = async (more: Borrowed): Promise<void> => {
-    borrowed = { ...borrowed, ...more };
-    await save(borrowed);
-  };
-  const setMasterAccess = (access: 'none' | 'temporary') =>
-    api.call<SourceAsset>('PUT', `${path}/master-access`, { master_access: access });
+  constructor(options: BorrowingOptions) {
+    this.#options = options;
+    this.#path = `/video/v1/assets/${options.assetId}`;
+    this.#borrowed = options.borrowed;
+  }
 
-  const waitForMaster = async (): Promise<{ readonly url: string } | string> => {
+  /** The URL of the master file, or a sentence that says why there is none. */
+  async master(): Promise<{ readonly url: string } | string> {
+    const { master_access: access, master } = await this.#find();
+    if (master?.status === 'ready' && master.url !== undefined) return { url: master.url };
+    if (access !== 'temporary') {
+      await this.#borrow({ master: true });
+      try {
+        await this.#setMasterAccess('temporary');
+      } catch (error) {
+        if (isKinoraError(error, 'invalid_parameters') || isKinoraError(error, 'forbidden')) return error.messages[0]!;
+        throw error;
+      }
+    }
+    return this.#waitForMaster();
+  }
+
+  /** A public playback ID; the asset's own if it has one. */
+  async publicPlaybackId(): Promise<string> {
+    const { playback_ids: present = [] } = await this.#find();
+    const own = present.find(({ policy }) => policy === 'public');
+    if (own) return own.id;
+    // Stored before the request: of a response that is lost, nothing but the new playback ID is left.
+    await this.#borrow({ playbackIdsBefore: present.map(({ id }) => id) });
+    const path = `${this.#path}/playback-ids`;
+    const created = await this.#options.api.call<SourcePlaybackId>('POST', path, { policy: 'public' });
+    return created.data.id;
+  }
+
+  /** Makes the asset what it was before. */
+  async release(): Promise<void> {
+    const { api, save } = this.#options;
+    if (this.#borrowed.master) await ignoreMissing(this.#setMasterAccess('none'));
+    if (this.#borrowed.playbackIdsBefore !== undefined) {
+      const source = await ignoreMissing(this.#find());
+      for (const id of source ? addedPlaybackIds(source, this.#borrowed) : [])
+        await ignoreMissing(api.call('DELETE', `${this.#path}/playback-ids/${id}`));
+    }
+    this.#borrowed = {};
+    await save(null);
+  }
+
+  async #find(): Promise<SourceAsset> {
+    return (await this.#options.api.call<SourceAsset>('GET', this.#path)).data;
+  }
+
+  async #borrow(more: Borrowed): Promise<void> {
+    this.#borrowed = { ...this.#borrowed, ...more };
+    await this.#options.save(this.#borrowed);
+  }
+
+  async #setMasterAccess(access: 'none' | 'temporary'): Promise<void> {
+    await this.#options.api.call<SourceAsset>('PUT', `${this.#path}/master-access`, { master_access: access });
+  }
+
+  async #waitForMaster(): Promise<{ readonly url: string } | string> {
+    const { signal, pollMs = 500, maxPollMs = 10_000, masterLimitMs = MASTER_LIMIT_MS } = this.#options;
     let waitedMs = 0;
     for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, maxPollMs)) {
-      const { master } = await find();
+      const { master } = await this.#find();
       if (master?.status === 'ready' && master.url !== undefined) return { url: master.url };
       if (master?.status === 'errored') return 'The source could not make the master file.';
       if (waitedMs >= masterLimitMs) return 'The source did not make the master file in time.';
@@ -58,45 +102,8 @@ export const createBorrowing = (options: BorrowingOptions): Borrowing => {
         throw new KinoraError('cancelled', { cause });
       });
     }
-  };
-
-  return {
-    master: async () => {
-      const { master_access: access, master } = await find();
-      if (master?.status === 'ready' && master.url !== undefined) return { url: master.url };
-      if (access !== 'temporary') {
-        await borrow({ master: true });
-        try {
-          await setMasterAccess('temporary');
-        } catch (error) {
-          if (isKinoraError(error, 'invalid_parameters') || isKinoraError(error, 'forbidden'))
-            return error.messages[0]!;
-          throw error;
-        }
-      }
-      return waitForMaster();
-    },
-    publicPlaybackId: async () => {
-      const { playback_ids: present = [] } = await find();
-      const own = present.find(({ policy }) => policy === 'public');
-      if (own) return own.id;
-      // Stored before the request: of an answer that is lost, nothing but the new playback ID is left.
-      await borrow({ playbackIdsBefore: present.map(({ id }) => id) });
-      const made = await api.call<SourcePlaybackId>('POST', `${path}/playback-ids`, { policy: 'public' });
-      return made.data.id;
-    },
-    giveBack: async () => {
-      if (borrowed.master) await ignoreMissing(setMasterAccess('none'));
-      if (borrowed.playbackIdsBefore !== undefined) {
-        const source = await ignoreMissing(find());
-        for (const id of source ? addedPlaybackIds(source, borrowed) : [])
-          await ignoreMissing(api.call('DELETE', `${path}/playback-ids/${id}`));
-      }
-      borrowed = {};
-      await save(null);
-    },
-  };
-};
+  }
+}
 
 /** What was deleted at the source needs no return. */
 const ignoreMissing = async <T>(work: Promise<T>): Promise<T | undefined> => {

@@ -8,7 +8,7 @@ import { type ImportPlan, type ImportSettings, planImport } from '../../domain/i
 import type { SourceAsset } from '../../domain/import/source-asset.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { SourceApi } from '../../net/source-api.js';
-import { type Borrowing, createBorrowing } from './borrowing.js';
+import { Borrowing } from './borrowing.js';
 import type { ServerCall } from './server-calls.js';
 
 export type Outcome = 'imported' | 'present' | 'skipped' | 'failed';
@@ -55,12 +55,15 @@ export const moveAsset = async (context: MoveContext, listed: SourceAsset): Prom
   const plan = planImport(source, context);
   const progress = { environmentId: context.environmentId, sourceUrl: context.sourceUrl, assetId: id };
   let state: NonNullable<ImportStatus['state']> = status.state ?? 'prepared';
-  const borrowing = createBorrowing({
-    ...{ api, assetId: id, borrowed, signal: context.signal },
+  const borrowing = new Borrowing({
+    api,
+    assetId: id,
+    borrowed,
+    signal: context.signal,
     save: (changed) => server('import save', { ...progress, state, borrowed: changed }),
   });
   if (typeof plan === 'string') {
-    if (status.borrowed) await borrowing.giveBack();
+    if (status.borrowed) await borrowing.release();
     return end('skipped', [plan]);
   }
   const move: Move = { context, source, plan, borrowing, notes: [...plan.notes] };
@@ -69,7 +72,7 @@ export const moveAsset = async (context: MoveContext, listed: SourceAsset): Prom
   });
   state = failure === undefined ? 'done' : 'failed';
   try {
-    await borrowing.giveBack();
+    await borrowing.release();
   } catch (error) {
     const left = `The temporary access at the source is not removed. Run the import again. ${sentenceOf(error)}`;
     return end('failed', [...(failure === undefined ? [] : [failure]), left]);
@@ -169,7 +172,11 @@ const prepareOrder = async (move: Move) => {
   const url = await findMainFile(move);
   const tracks = await findTrackFiles(move);
   return {
-    ...{ environmentId: context.environmentId, sourceUrl: context.sourceUrl, id: source.id, url, tracks },
+    environmentId: context.environmentId,
+    sourceUrl: context.sourceUrl,
+    id: source.id,
+    url,
+    tracks,
     createdAtSeconds: Number(source.created_at),
     playbackIds: plan.playbackIds,
     mainTracks: plan.mainTracks,

@@ -45,7 +45,7 @@ export const openImport = async (options: SourceOptions): Promise<OpenImport> =>
   const onAway = (): void => onWait('The server here does not answer. Waiting for it.');
   const server = createServerCalls({ dataDir, signal, onAway });
   const { settings } = await server('status', {});
-  const target = await server('import target', { ...(environmentId !== undefined && { environmentId }) });
+  const target = await server('import target', { environmentId });
   const api = createSourceApi({
     ...options,
     url: sourceUrl,
@@ -56,7 +56,9 @@ export const openImport = async (options: SourceOptions): Promise<OpenImport> =>
     onWait: (reason, waitMs) => onWait(`${reason}. Waiting for ${(waitMs / 1000).toFixed(1)} s.`),
   });
   return {
-    ...{ api, server, sourceUrl },
+    api,
+    server,
+    sourceUrl,
     streamUrl: withoutSlash(options.streamUrl ?? (sourceUrl === MUX_URL ? MUX_STREAM_URL : sourceUrl)),
     environmentId: target.id,
     environmentName: target.name,

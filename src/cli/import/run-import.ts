@@ -1,7 +1,7 @@
 import { planImport } from '../../domain/import/plan-import.js';
 import type { SourceAsset } from '../../domain/import/source-asset.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { createBorrowing } from './borrowing.js';
+import { Borrowing } from './borrowing.js';
 import { describe, type MoveContext, type Moved, moveAsset } from './move-asset.js';
 
 export interface ImportOptions extends MoveContext {
@@ -63,7 +63,7 @@ export const runImport = async (options: ImportOptions): Promise<ImportReport> =
     await Promise.all(running);
   }
   if (failure !== undefined) throw failure;
-  if (!isDryRun) await giveBackOrphans(options);
+  if (!isDryRun) await releaseOrphans(options);
   return { assets, playbackRestrictions, remarks, isStopped: stopping.aborted };
 };
 
@@ -117,7 +117,7 @@ const preview = async ({ server, ...options }: ImportOptions, source: SourceAsse
 };
 
 /** What earlier runs have borrowed for assets that this one does not see: a filter excludes them, or they are gone. */
-const giveBackOrphans = async ({ server, api, sourceUrl, signal }: ImportOptions): Promise<void> => {
+const releaseOrphans = async ({ server, api, sourceUrl, signal }: ImportOptions): Promise<void> => {
   for (let after = ''; ; ) {
     const page = await server('import borrowed', { sourceUrl, after });
     for (const { assetId, environmentId, state, borrowed } of page) {
@@ -127,7 +127,7 @@ const giveBackOrphans = async ({ server, api, sourceUrl, signal }: ImportOptions
       if (asset?.status === 'preparing') continue;
       const save = async (): Promise<void> =>
         void (await server('import save', { environmentId, sourceUrl, assetId, state, borrowed: null }));
-      await createBorrowing({ api, assetId, borrowed, signal, save }).giveBack();
+      await new Borrowing({ api, assetId, borrowed, signal, save }).release();
     }
     if (page.length === 0) return;
   }
@@ -148,7 +148,7 @@ const importRestrictions = async ({ api, server, environmentId, isDryRun }: Impo
     const { data } = await api.call<SourceRestriction[]>('GET', path);
     const fresh = newOf(data, seen);
     for (const { id, referrer, user_agent } of fresh) {
-      const rules = { referrer, ...(user_agent && { user_agent }) };
+      const rules = { referrer, user_agent };
       const isNew = isDryRun || (await server('import restriction', { environmentId, id, rules }));
       if (isNew) count += 1;
     }

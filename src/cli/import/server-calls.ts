@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectControl } from '../../control/control-client.js';
+import { ControlConnection } from '../../control/control-client.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
 import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
@@ -26,7 +26,7 @@ export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions
   let hasResponded = false;
 
   const callOnce = async (operation: string, params: unknown): Promise<{ result: unknown } | undefined> => {
-    const server = await connectControl(dataDir);
+    const server = await ControlConnection.open(dataDir);
     if (!server) return undefined;
     try {
       const result = await server.call(operation, params);

@@ -1,5 +1,5 @@
 import type { AdminOperation, AdminParams, AdminResult } from '../../control/admin-operations.js';
-import { connectControl } from '../../control/control-client.js';
+import { ControlConnection } from '../../control/control-client.js';
 import type { Database } from '../../db/database.js';
 import type { CommandContext } from './command.js';
 import { withDatabase } from './with-database.js';
@@ -13,7 +13,7 @@ export const administer = async <O extends AdminOperation>(
   operation: O,
   params: AdminParams<O>,
 ): Promise<AdminResult<O>> => {
-  const server = await connectControl(context.config.dataDir);
+  const server = await ControlConnection.open(context.config.dataDir);
   if (!server) {
     // Loaded on demand: with the database layer, it takes half the time of a command that does not need it.
     const { adminOperations } = await import('../../control/admin-operations.js');

@@ -1,4 +1,4 @@
-import { connectControl } from '../../control/control-client.js';
+import { ControlConnection } from '../../control/control-client.js';
 import { KinoraError } from '../../lib/errors.js';
 
 /**
@@ -6,7 +6,7 @@ import { KinoraError } from '../../lib/errors.js';
  * @throws KinoraError `unavailable` when none runs there, or as the server
  */
 export const askServer = async <T>(dataDir: string, method: string, params: unknown = {}): Promise<T> => {
-  const connection = await connectControl(dataDir);
+  const connection = await ControlConnection.open(dataDir);
   if (!connection) {
     const messages = [`No server runs on ${dataDir}; start it with kinora serve, or set --data-dir.`];
     throw new KinoraError('unavailable', { messages });

@@ -3,7 +3,6 @@ import { KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { ApiCall } from './api-client.js';
 import { watchAssets } from './assets.js';
-import { createProgress } from './progress.js';
 
 it('shows a line for each change of an asset, not for each look at it', async () => {
   const [slow, quick] = [newId(), newId()];
@@ -20,7 +19,7 @@ it('shows a line for each change of an asset, not for each look at it', async ()
   }) as unknown as ApiCall;
   const lines: string[] = [];
   const show = (text: string): void => void lines.push(text);
-  await watchAssets(api, [slow, quick], { ...createProgress(), show });
+  await watchAssets(api, [slow, quick], { show, end: () => undefined });
   expect(lines).toEqual([
     `${slow}  downloading`,
     `${quick}  downloading`,

@@ -100,7 +100,11 @@ export const problemsOf = (asset: ApiAsset): readonly string[] => {
 };
 
 /** Follows assets until each is ready or errored, in the order given. Waits for a server that is restarted. */
-export const watchAssets = async (api: ApiCall, ids: readonly string[], progress: Progress): Promise<ApiAsset[]> => {
+export const watchAssets = async (
+  api: ApiCall,
+  ids: readonly string[],
+  progress: Pick<Progress, 'show' | 'end'>,
+): Promise<ApiAsset[]> => {
   const assets = new Map<string, ApiAsset>();
   const pending = new Set(ids);
   /** Without a terminal, each line that is shown stays, so only changes are. */

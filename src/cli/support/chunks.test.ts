@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { streamChunks } from './chunks.js';
+import { StreamChunks } from './chunks.js';
 
 async function* pieces(...sizes: number[]) {
   let next = 0;
@@ -8,7 +8,7 @@ async function* pieces(...sizes: number[]) {
 
 /** What a server gets that stores every chunk. */
 const readAll = async (sizes: readonly number[]) => {
-  const source = streamChunks(pieces(...sizes), 8);
+  const source = new StreamChunks(pieces(...sizes), 8);
   const lengths: number[] = [];
   const all: number[] = [];
   for (;;) {
@@ -19,7 +19,7 @@ const readAll = async (sizes: readonly number[]) => {
   }
 };
 
-describe('streamChunks', () => {
+describe('StreamChunks', () => {
   it.each([
     [[], [0]],
     [[3], [3]],
@@ -44,7 +44,7 @@ describe('streamChunks', () => {
   });
 
   it('repeats a part of the current chunk, and says so when more was lost', async () => {
-    const source = streamChunks(pieces(20), 8);
+    const source = new StreamChunks(pieces(20), 8);
     await source.chunkAt(0);
     expect([...(await source.chunkAt(5)).bytes]).toEqual([5, 6, 7]);
     expect([...(await source.chunkAt(8)).bytes]).toHaveLength(8);

@@ -1,6 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import { KinoraError } from '../../lib/errors.js';
 
+interface Chunk {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly isLast: boolean;
+}
+
 /** Bytes that can be sent in chunks, and again from an earlier position. */
 export interface ChunkSource {
   /** Undefined until the end was read. */
@@ -9,7 +14,7 @@ export interface ChunkSource {
    * The bytes from `offsetBytes` to the end of a chunk, and whether nothing follows.
    * @throws KinoraError when they can't be read, or no longer
    */
-  chunkAt(offsetBytes: number): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly isLast: boolean }>;
+  chunkAt(offsetBytes: number): Promise<Chunk>;
 }
 
 /** A multiple of 256 KiB, as resumable uploads want it. */
@@ -31,18 +36,39 @@ export const fileChunks = (file: FileHandle, path: string, sizeBytes: number): C
 };
 
 /** Keeps one chunk: a server that lost more than that can't get it again. */
-export const streamChunks = (stream: AsyncIterable<Uint8Array>, chunkBytes = CHUNK_BYTES): ChunkSource => {
-  const pieces = stream[Symbol.asyncIterator]();
-  let current = { startBytes: 0, bytes: new Uint8Array(0) };
-  let rest: Uint8Array = new Uint8Array(0);
-  let sizeBytes: number | undefined;
+export class StreamChunks implements ChunkSource {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #chunkBytes: number;
+  #current = { startBytes: 0, bytes: new Uint8Array(0) };
+  #rest: Uint8Array = new Uint8Array(0);
+  #sizeBytes: number | undefined;
+
+  constructor(stream: AsyncIterable<Uint8Array>, chunkBytes = CHUNK_BYTES) {
+    this.#pieces = stream[Symbol.asyncIterator]();
+    this.#chunkBytes = chunkBytes;
+  }
+
+  get sizeBytes(): number | undefined {
+    return this.#sizeBytes;
+  }
+
+  async chunkAt(offsetBytes: number): Promise<Chunk> {
+    if (offsetBytes < this.#current.startBytes) {
+      const messages = ['The server lost bytes that cannot be read from standard input again. Run the command again.'];
+      throw new KinoraError('unavailable', { messages });
+    }
+    const isAtEnd = offsetBytes === this.#current.startBytes + this.#current.bytes.length;
+    if (this.#sizeBytes === undefined && isAtEnd) await this.#readChunk();
+    const bytes = this.#current.bytes.subarray(offsetBytes - this.#current.startBytes);
+    return { bytes, isLast: this.#sizeBytes !== undefined };
+  }
 
   /** Up to `chunkBytes`, less only at the end. One byte beyond the chunk tells that there is more. */
-  const readChunk = async (): Promise<void> => {
-    const parts = [rest];
-    let length = rest.length;
-    while (length <= chunkBytes) {
-      const { value, done } = await pieces.next();
+  async #readChunk(): Promise<void> {
+    const parts = [this.#rest];
+    let length = this.#rest.length;
+    while (length <= this.#chunkBytes) {
+      const { value, done } = await this.#pieces.next();
       if (done) break;
       parts.push(value);
       length += value.length;
@@ -53,26 +79,9 @@ export const streamChunks = (stream: AsyncIterable<Uint8Array>, chunkBytes = CHU
       all.set(part, position);
       position += part.length;
     }
-    const startBytes = current.startBytes + current.bytes.length;
-    current = { startBytes, bytes: all.subarray(0, chunkBytes) };
-    rest = all.slice(chunkBytes);
-    if (length <= chunkBytes) sizeBytes = startBytes + length;
-  };
-
-  return {
-    get sizeBytes() {
-      return sizeBytes;
-    },
-    chunkAt: async (offsetBytes) => {
-      if (offsetBytes < current.startBytes) {
-        const messages = [
-          'The server lost bytes that cannot be read from standard input again. Run the command again.',
-        ];
-        throw new KinoraError('unavailable', { messages });
-      }
-      if (sizeBytes === undefined && offsetBytes === current.startBytes + current.bytes.length) await readChunk();
-      const bytes = current.bytes.subarray(offsetBytes - current.startBytes);
-      return { bytes, isLast: sizeBytes !== undefined };
-    },
-  };
-};
+    const startBytes = this.#current.startBytes + this.#current.bytes.length;
+    this.#current = { startBytes, bytes: all.subarray(0, this.#chunkBytes) };
+    this.#rest = all.slice(this.#chunkBytes);
+    if (length <= this.#chunkBytes) this.#sizeBytes = startBytes + length;
+  }
+}

@@ -35,7 +35,7 @@ export const readDrmFlags = (flags: Flags): NewDrmConfiguration => {
     given,
     certificate: readCertificateFile(given['fairplay-certificate']?.at(-1)),
     nameOf: (field) => `--${field}`,
-    refuse: usageError,
+    reject: usageError,
   });
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { ApiCall } from './api-client.js';
-import { type ChunkSource, fileChunks, streamChunks } from './chunks.js';
+import { type ChunkSource, fileChunks, StreamChunks } from './chunks.js';
 import type { Progress } from './progress.js';
 import type { Source } from './sources.js';
 
@@ -34,7 +34,7 @@ export const uploadSource = async (
   progress: Progress,
 ): Promise<string> => {
   if (source.kind === 'stdin') {
-    const chunks = streamChunks(process.stdin);
+    const chunks = new StreamChunks(process.stdin);
     const { bytes } = await chunks.chunkAt(0);
     if (bytes.length === 0) throw unusable('Standard input is empty.');
     return upload(api, chunks, source.label, settings, progress);
@@ -109,7 +109,7 @@ const send = async ({ chunks, label, url, progress }: Transfer): Promise<void> =
     const nowBytes = response && storedBytesOf(response);
     if (nowBytes !== undefined && nowBytes > storedBytes) vainTries = 0;
     else {
-      if (response && nowBytes === undefined && !RETRIED.has(response.status)) throw await refusal(response);
+      if (response && nowBytes === undefined && !RETRIED.has(response.status)) throw await rejection(response);
       vainTries += 1;
       show('retrying');
       await delay(backoffMs(vainTries, PAUSE));
@@ -144,7 +144,7 @@ const storedBytesOf = ({ status, headers }: Response): number | undefined => {
   return last === undefined ? 0 : Number(last) + 1;
 };
 
-const refusal = async (response: Response): Promise<KinoraError> => {
+const rejection = async (response: Response): Promise<KinoraError> => {
   const body = (await response.json().catch(() => undefined)) as { error?: { messages?: string[] } } | undefined;
   return unusable(body?.error?.messages?.join(' ') ?? `The server answered the upload with status ${response.status}.`);
 };

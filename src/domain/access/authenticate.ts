@@ -27,11 +27,13 @@ export interface Credentials {
 }
 
 /** Checks an `Authorization` header or a token. @throws KinoraError `unauthorized` */
-export type Authenticate = (given: string | Credentials | undefined) => Promise<Caller & { readonly tokenId: string }>;
+export type Authenticate = (
+  credentials: string | Credentials | undefined,
+) => Promise<Caller & { readonly tokenId: string }>;
 
 /** A revoked token works for at most this long; the documented limit is five seconds. */
 const CACHE_MS = 3000;
-/** There are few tokens; this limit only prevents unbounded growth after a mistake elsewhere. */
+/** There are few tokens; this limit only prevents unbounded growth after a mistake of other code. */
 const MAX_CACHED = 1000;
 
 interface Known {
@@ -75,8 +77,8 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
 
   // All refusals take the same steps, so that their timing does not tell whether a token ID exists. Only a correct
   // secret skips the database.
-  return async (given) => {
-    const credentials = typeof given === 'object' ? given : readBasic(given);
+  return async (sent) => {
+    const credentials = typeof sent === 'object' ? sent : readBasic(sent);
     if (!credentials) throw new KinoraError('unauthorized');
     const tokenId = credentials.id.toLowerCase();
     const isRight = (known: Known | undefined): known is Known =>

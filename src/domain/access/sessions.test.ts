@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { scriptedDatabase } from '../../../test/support/scripted-database.js';
 import type { Database } from '../../db/database.js';
 import { systemClock } from '../../lib/clock.js';
-import { createSessions, type Session, type Sessions } from './sessions.js';
+import { type Session, Sessions } from './sessions.js';
 
 const changes: [string, (sessions: Sessions, session: Session) => Promise<void>, string][] = [
   ['ended', (sessions, session) => sessions.end(session), 'The session has ended. Sign in again.'],
@@ -28,7 +28,7 @@ it.each(changes)('does not keep a session that was %s while it was read', async 
     return rows;
   });
   const cookie = { name: 'session', apiUrl: () => 'http://localhost' };
-  const open = () => createSessions({ queryable } as Database, systemClock, cookie);
+  const open = () => new Sessions({ queryable } as Database, systemClock, cookie);
   const session = await open().get('secret');
   const sessions = open();
   isSlow = true;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../../db/database.js';
+import type { Database, Queryable } from '../../db/database.js';
 import {
   deleteConsoleSession,
   deleteEndedSessions,
@@ -50,29 +50,10 @@ export interface Session {
 export interface SessionCookie {
   readonly name: string;
   /** The URL of this server, which tells whether browsers reach it over HTTPS. Only called once the server listens. */
-  apiUrl(): string;
+  readonly apiUrl: () => string;
 }
 
-export interface Sessions {
-  /** Of the cookie that holds the secret of a session. */
-  readonly cookie: SessionCookie;
-  /**
-   * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
-   * @throws KinoraError `unauthorized` with the reason
-   */
-  openWithLink(code: string): Promise<string>;
-  /** Opens a session that has the environment and the permissions of a token and ends with it. */
-  openWithToken(caller: Caller & { readonly tokenId: string }): Promise<string>;
-  /** @throws KinoraError `unauthorized` */
-  get(secret: string): Promise<Session>;
-  /** @throws KinoraError `forbidden` for a session of a token, `invalid_parameters` for an unknown environment */
-  switchEnvironment(session: Session, environmentId: string): Promise<void>;
-  end(session: Session): Promise<void>;
-  /** Returns the keys of those sessions that have not ended. */
-  listLive(keys: readonly string[]): Promise<ReadonlySet<string>>;
-}
-
-const refused = (message: string): KinoraError => new KinoraError('unauthorized', { messages: [message] });
+const rejection = (message: string): KinoraError => new KinoraError('unauthorized', { messages: [message] });
 
 /** Makes a link that signs in once, within an hour. Returns the code of its URL. */
 export const createConsoleLink = async (database: Database, clock: Clock): Promise<string> => {
@@ -92,43 +73,94 @@ export const consoleLinkUrl = (apiUrl: string, code: string): string => `${apiUr
 /** Bound to the cookie, so it needs no storage, and only pages of this server can read it. */
 const csrfTokenOf = (secret: string): string => createHmac('sha256', secret).update('csrf').digest('base64url');
 
-export const isCsrfToken = ({ csrfToken }: Session, given: string | undefined): boolean => {
-  const bytes = Buffer.from(given ?? '');
+export const isCsrfToken = ({ csrfToken }: Session, sent: string | undefined): boolean => {
+  const bytes = Buffer.from(sent ?? '');
   const expected = Buffer.from(csrfToken);
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 };
 
 /**
- * Browsers send the cookies of a host to all of its ports, so each installation has a name of its own: two on one host would
- * sign each other's users out. Servers that share a database share it.
+ * Browsers send the cookies of a host to all of its ports, so each installation has a name of its
+ * own: two on one host would sign each other's users out. Servers that share a database share it.
  */
 export const sessionCookieName = (installationSecret: string): string =>
   `kinora_session_${createHmac('sha256', installationSecret).update('session cookie').digest('hex').slice(0, 12)}`;
 
-export const createSessions = (database: Database, clock: Clock, cookie: SessionCookie): Sessions => {
-  const db = database.queryable;
-  const cache = new LRUCache<string, Session>({
-    max: MAX_CACHED,
-    ttl: CACHE_MS,
-    ttlResolution: 0,
-    perf: { now: () => clock.monotonicMs() },
-  });
+/** Sessions of the console, in the database; read ones are cached for a few seconds. */
+export class Sessions {
+  /** Of the cookie that holds the secret of a session. */
+  readonly cookie: SessionCookie;
+  readonly #db: Queryable;
+  readonly #clock: Clock;
+  readonly #cache: LRUCache<string, Session>;
   /** Of sessions, by this process. */
-  let changes = 0;
-  const changed = (key: string): void => {
-    changes += 1;
-    cache.delete(key);
-  };
-  const times = (): SessionTimes => {
-    const now = clock.now();
-    return { now, idleSince: new Date(now.getTime() - IDLE_MS) };
-  };
+  #changes = 0;
 
-  const open = async (tokenId: string | null, environmentId: string): Promise<string> => {
+  constructor(database: Pick<Database, 'queryable'>, clock: Clock, cookie: SessionCookie) {
+    this.cookie = cookie;
+    this.#db = database.queryable;
+    this.#clock = clock;
+    this.#cache = new LRUCache({
+      max: MAX_CACHED,
+      ttl: CACHE_MS,
+      ttlResolution: 0,
+      perf: { now: () => clock.monotonicMs() },
+    });
+  }
+
+  /**
+   * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
+   * @throws KinoraError `unauthorized` with the reason
+   */
+  async openWithLink(code: string): Promise<string> {
+    const codeHash = hashSecret(code);
+    if (await takeConsoleLink(this.#db, codeHash, this.#clock.now()))
+      return this.#open(null, await getEnvironmentId(this.#db, undefined));
+    const link = await findConsoleLink(this.#db, codeHash);
+    const state = !link ? 'is not valid' : link.used_at ? 'was already used' : 'has expired';
+    throw rejection(`The link ${state}. Print a new one with kinora console.`);
+  }
+
+  /** Opens a session that has the environment and the permissions of a token and ends with it. */
+  openWithToken({ tokenId, environment }: Caller & { readonly tokenId: string }): Promise<string> {
+    return this.#open(tokenId, environment.id);
+  }
+
+  /** @throws KinoraError `unauthorized` */
+  async get(secret: string): Promise<Session> {
+    const key = hashSecret(secret);
+    const session = this.#cache.get(key) ?? (await this.#find(key, secret));
+    if (!session) throw rejection('The session has ended. Sign in again.');
+    return session;
+  }
+
+  /** @throws KinoraError `forbidden` for a session of a token, `invalid_parameters` for an unknown environment */
+  async switchEnvironment({ key, canAdminister }: Session, environmentId: string): Promise<void> {
+    if (!canAdminister) {
+      const messages = ['A session of an access token stays in the environment of the token.'];
+      throw new KinoraError('forbidden', { messages });
+    }
+    const change = { environment_id: await getEnvironmentId(this.#db, environmentId) };
+    await updateConsoleSession(this.#db, key, change);
+    this.#drop(key);
+  }
+
+  async end({ key }: Session): Promise<void> {
+    await deleteConsoleSession(this.#db, key);
+    this.#drop(key);
+  }
+
+  /** Returns the keys of those sessions that have not ended. */
+  async listLive(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(await listLiveSessions(this.#db, keys, this.#times()));
+  }
+
+  async #open(tokenId: string | null, environmentId: string): Promise<string> {
     const secret = newSecret();
-    const { now, idleSince } = times();
-    await deleteEndedSessions(db, { now, idleSince }, new Date(now.getTime() - KEEP_LINKS_MS));
-    await insertConsoleSession(db, {
+    const times = this.#times();
+    const { now } = times;
+    await deleteEndedSessions(this.#db, times, new Date(now.getTime() - KEEP_LINKS_MS));
+    await insertConsoleSession(this.#db, {
       secret_hash: hashSecret(secret),
       token_id: tokenId,
       environment_id: environmentId,
@@ -137,17 +169,18 @@ export const createSessions = (database: Database, clock: Clock, cookie: Session
       ends_at: new Date(now.getTime() + MAX_SESSION_MS),
     });
     return secret;
-  };
+  }
 
-  const find = async (key: string, secret: string): Promise<Session | undefined> => {
-    const start = clock.monotonicMs();
-    const before = changes;
-    const { now, idleSince } = times();
-    const row = await findConsoleSession(db, key, { now, idleSince });
-    cache.delete(key);
+  async #find(key: string, secret: string): Promise<Session | undefined> {
+    const start = this.#clock.monotonicMs();
+    const before = this.#changes;
+    const times = this.#times();
+    const { now } = times;
+    const row = await findConsoleSession(this.#db, key, times);
+    this.#cache.delete(key);
     if (!row) return undefined;
     if (now.getTime() - row.last_used_at.getTime() >= USE_STEP_MS)
-      await updateConsoleSession(db, key, { last_used_at: now });
+      await updateConsoleSession(this.#db, key, { last_used_at: now });
     const session: Session = {
       key,
       caller: {
@@ -167,39 +200,17 @@ export const createSessions = (database: Database, clock: Clock, cookie: Session
       canAdminister: row.token_id === null,
     };
     // What was read before a change may be out of date.
-    if (changes === before) cache.set(key, session, { start });
+    if (this.#changes === before) this.#cache.set(key, session, { start });
     return session;
-  };
+  }
 
-  return {
-    cookie,
-    openWithLink: async (code) => {
-      const codeHash = hashSecret(code);
-      const { now } = times();
-      if (await takeConsoleLink(db, codeHash, now)) return open(null, await getEnvironmentId(db, undefined));
-      const link = await findConsoleLink(db, codeHash);
-      const state = !link ? 'is not valid' : link.used_at ? 'was already used' : 'has expired';
-      throw refused(`The link ${state}. Print a new one with kinora console.`);
-    },
-    openWithToken: ({ tokenId, environment }) => open(tokenId, environment.id),
-    get: async (secret) => {
-      const key = hashSecret(secret);
-      const session = cache.get(key) ?? (await find(key, secret));
-      if (!session) throw refused('The session has ended. Sign in again.');
-      return session;
-    },
-    switchEnvironment: async ({ key, canAdminister }, environmentId) => {
-      if (!canAdminister) {
-        const messages = ['A session of an access token stays in the environment of the token.'];
-        throw new KinoraError('forbidden', { messages });
-      }
-      await updateConsoleSession(db, key, { environment_id: await getEnvironmentId(db, environmentId) });
-      changed(key);
-    },
-    end: async ({ key }) => {
-      await deleteConsoleSession(db, key);
-      changed(key);
-    },
-    listLive: async (keys) => new Set(await listLiveSessions(db, keys, times())),
-  };
-};
+  #drop(key: string): void {
+    this.#changes += 1;
+    this.#cache.delete(key);
+  }
+
+  #times(): SessionTimes {
+    const now = this.#clock.now();
+    return { now, idleSince: new Date(now.getTime() - IDLE_MS) };
+  }
+}

@@ -63,7 +63,7 @@ export const listTokens = async (database: Database): Promise<TokenInfo[]> =>
     expiresAt: row.expires_at ?? undefined,
   }));
 
-/** Running servers refuse it within five seconds. @throws KinoraError `not_found` */
+/** Running servers reject it within five seconds. @throws KinoraError `not_found` */
 export const revokeToken = async (database: Database, id: string, clock: Clock): Promise<void> => {
   if (!isTokenId(id) || !(await markRevoked(database.queryable, id.toLowerCase(), clock.now()))) {
     throw new KinoraError('not_found', { messages: [`There is no valid access token with the id ${id}.`] });

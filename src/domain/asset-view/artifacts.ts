@@ -1,5 +1,6 @@
 import type { Row } from '../../db/schema.js';
-import type { Artifact, DomainContext } from '../context.js';
+import type { DomainContext } from '../context.js';
+import type { Artifact } from '../signing/artifact-urls.js';
 import type { MasterView, ShotsView } from './asset-view.js';
 
 /** Master and shots of an asset, as responses, events and signed URLs represent them. */

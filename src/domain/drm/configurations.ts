@@ -15,7 +15,7 @@ import { isId, newId } from '../../lib/ids.js';
 import type { Path, Problems } from '../../lib/problems.js';
 import { getEnvironmentId } from '../access/tokens.js';
 import type { NewPlaybackId } from '../requests/asset-request.js';
-import { createSecretBox, type SecretBox } from './secret-box.js';
+import { SecretBox } from './secret-box.js';
 import type { DrmConfiguration, DrmSettings } from './settings.js';
 
 export interface NewDrmConfiguration extends Pick<DrmConfiguration, 'name' | 'keySource'> {
@@ -33,7 +33,7 @@ export const createDrmConfiguration = async (
   clock: Clock,
 ): Promise<string> => {
   const db = database.queryable;
-  const box = createSecretBox(await getInstallationSecret(db));
+  const box = new SecretBox(await getInstallationSecret(db));
   const id = newId();
   await insertDrmConfiguration(db, {
     id,
@@ -59,7 +59,7 @@ export const getDrmConfiguration = async (
 ): Promise<DrmConfiguration & { readonly settings: DrmSettings }> => {
   const row = isId(id) ? await findDrmConfiguration(database.queryable, id) : undefined;
   if (!row) throw unknown(id);
-  const box = createSecretBox(await getInstallationSecret(database.queryable));
+  const box = new SecretBox(await getInstallationSecret(database.queryable));
   return { ...toConfiguration(row), settings: readDrmSettings(box, row) };
 };
 

@@ -9,7 +9,7 @@ import { readDrmSettings } from './configurations.js';
 import { cpixKeys } from './cpix-keys.js';
 import { type ContentKey, type KeySource, type KeySystemSignal, type KeyTrack, keyTracks } from './key-source.js';
 import { localKeys, staticKeys } from './own-keys.js';
-import { createSecretBox, type SecretBox } from './secret-box.js';
+import { SecretBox } from './secret-box.js';
 import type { DrmConfiguration, DrmSettings } from './settings.js';
 
 /** The DRM data of an asset that is played through one configuration. */
@@ -18,15 +18,6 @@ export interface AssetKeys {
   readonly settings: DrmSettings;
   readonly video: ContentKey;
   readonly audio: ContentKey;
-}
-
-export interface ContentKeys {
-  /**
-   * Returns the same result on every call.
-   * @throws KinoraError `unavailable` or `upstream_refused` when a key service provides none, `not_found` when the
-   * asset or the configuration has been deleted in the meantime
-   */
-  get(configurationId: string, assetId: string): Promise<AssetKeys>;
 }
 
 interface ContentKeysDeps {
@@ -38,71 +29,93 @@ interface ContentKeysDeps {
 /** Every segment request needs the keys of its asset, and most viewers watch the same few assets. */
 const MAX_KNOWN = 2000;
 
-export const createContentKeys = ({ database, installationSecret, services }: ContentKeysDeps): ContentKeys => {
-  const db = database.queryable;
-  const box = createSecretBox(installationSecret);
-  const known = new Map<string, Promise<AssetKeys>>();
+/** The keys of assets: created once for each configuration, stored sealed, and cached opened. */
+export class ContentKeys {
+  readonly #database: Database;
+  readonly #services: ServiceCaller;
+  readonly #box: SecretBox;
+  readonly #opened = new Map<string, Promise<AssetKeys>>();
 
-  const sourceOf = (
-    { id, keySource }: Pick<DrmConfiguration, 'id' | 'keySource'>,
-    settings: DrmSettings,
-  ): KeySource => {
-    if (keySource === 'local') return localKeys;
-    if (keySource === 'static') return staticKeys(settings.keys!);
-    return cpixKeys(services, settings, id);
-  };
+  constructor({ database, installationSecret, services }: ContentKeysDeps) {
+    this.#database = database;
+    this.#services = services;
+    this.#box = new SecretBox(installationSecret);
+  }
 
-  const read = async (db: Queryable, configurationId: string, assetId: string): Promise<ContentKey[] | undefined> => {
+  /**
+   * Returns the same result on every call.
+   * @throws KinoraError `unavailable` or `upstream_refused` when a key service provides none,
+   * `not_found` when the asset or the configuration has been deleted in the meantime
+   */
+  get(configurationId: string, assetId: string): Promise<AssetKeys> {
+    const name = `${configurationId} ${assetId}`;
+    const before = this.#opened.get(name);
+    if (before) return before;
+    const loading = this.#load(configurationId, assetId);
+    this.#opened.set(name, loading);
+    if (this.#opened.size > MAX_KNOWN) this.#opened.delete(this.#opened.keys().next().value!);
+    loading.catch(() => this.#opened.delete(name));
+    return loading;
+  }
+
+  async #load(configurationId: string, assetId: string): Promise<AssetKeys> {
+    const db = this.#database.queryable;
+    const row = await findDrmConfiguration(db, configurationId);
+    if (!row) throw new KinoraError('not_found');
+    const settings = readDrmSettings(this.#box, row);
+    const keys = (await this.#read(db, configurationId, assetId)) ?? (await this.#create(row, settings, assetId));
+    const keyOf = (track: KeyTrack): ContentKey => keys.find((key) => key.track === track)!;
+    return { configurationId, settings, video: keyOf('video'), audio: keyOf('audio') };
+  }
+
+  async #read(db: Queryable, configurationId: string, assetId: string): Promise<ContentKey[] | undefined> {
     const rows = await listContentKeys(db, configurationId, assetId);
-    return rows.length === keyTracks.length ? rows.map((row) => openKey(box, row)) : undefined;
-  };
+    return rows.length === keyTracks.length ? rows.map((row) => openKey(this.#box, row)) : undefined;
+  }
 
-  const make = async (
+  async #create(
     { id, key_source: keySource, environment_id: environmentId }: Row<'drm_configuration'>,
     settings: DrmSettings,
     assetId: string,
-  ): Promise<ContentKey[]> => {
-    const made = await sourceOf({ id, keySource }, settings)
+  ): Promise<ContentKey[]> {
+    const created = await this.#sourceOf({ id, keySource }, settings)
       .getKeys(assetId)
       .catch((error: unknown) => {
         throw withConfiguration(error, id);
       });
-    return database.transaction(async (tx) => {
-      const isThere =
+    return this.#database.transaction(async (tx) => {
+      const exists =
         (await lockDrmConfiguration(tx, id, { forChild: { environmentId } })) &&
         (await lockAsset(tx, environmentId, assetId, 'forChild'));
-      if (!isThere) throw new KinoraError('not_found');
+      if (!exists) throw new KinoraError('not_found');
       await insertContentKeys(
         tx,
-        made.map((key) => sealKey(box, id, assetId, key)),
+        created.map((key) => sealKey(this.#box, id, assetId, key)),
       );
       // Another server may have been first.
-      return (await read(tx, id, assetId))!;
+      return (await this.#read(tx, id, assetId))!;
     });
-  };
+  }
 
-  const load = async (configurationId: string, assetId: string): Promise<AssetKeys> => {
-    const row = await findDrmConfiguration(db, configurationId);
-    if (!row) throw new KinoraError('not_found');
-    const settings = readDrmSettings(box, row);
-    const keys = (await read(db, configurationId, assetId)) ?? (await make(row, settings, assetId));
-    const keyOf = (track: KeyTrack): ContentKey => keys.find((key) => key.track === track)!;
-    return { configurationId, settings, video: keyOf('video'), audio: keyOf('audio') };
-  };
+  #sourceOf({ id, keySource }: Pick<DrmConfiguration, 'id' | 'keySource'>, settings: DrmSettings): KeySource {
+    if (keySource === 'local') return localKeys;
+    if (keySource === 'static') return staticKeys(settings.keys!);
+    return cpixKeys(this.#services, settings, id);
+  }
+}
 
-  return {
-    get(configurationId, assetId) {
-      const name = `${configurationId} ${assetId}`;
-      const before = known.get(name);
-      if (before) return before;
-      const loading = load(configurationId, assetId);
-      known.set(name, loading);
-      if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!);
-      loading.catch(() => known.delete(name));
-      return loading;
-    },
-  };
-};
+/** What the keys of a playback ID depend on. */
+interface DrmPlayback {
+  readonly policy: string;
+  readonly drmConfigurationId?: string;
+  readonly assetId: string;
+}
+
+/** The keys of a playback ID; undefined unless its policy is `drm`. */
+export const keysOf = (
+  contentKeys: Pick<ContentKeys, 'get'>,
+  { policy, drmConfigurationId, assetId }: DrmPlayback,
+): Promise<AssetKeys> | undefined => (policy === 'drm' ? contentKeys.get(drmConfigurationId!, assetId) : undefined);
 
 /** Adds the configuration of a service to errors, for the log. */
 export const withConfiguration = (error: unknown, configurationId: string): unknown => {

@@ -9,7 +9,7 @@ import type { DrmSettings } from './settings.js';
 
 const IV_BYTES = 16;
 
-const refused = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
+const rejection = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
 
 /**
  * A deterministic UUID of version 8: when an answer is lost, or two servers ask at the same time, the key service is
@@ -41,13 +41,13 @@ export const cpixKeys = (
       body: writeCpixRequest(assetId, requested),
       allowPrivate,
     });
-    if (response.status !== 200) throw refused(`status ${response.status}`);
+    if (response.status !== 200) throw rejection(`status ${response.status}`);
     let delivered: Map<string, DeliveredKey>;
     try {
       delivered = readCpixResponse(Buffer.from(response.body).toString('utf8'), assetId, requested);
     } catch (error) {
       // Only the message, because the error itself could repeat parts of the answer.
-      throw refused(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');
+      throw rejection(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');
     }
     return requested.map(({ track, kid }) => {
       const { key, iv = newKeyBytes(IV_BYTES), systems } = delivered.get(kid)!;

@@ -4,32 +4,39 @@ import type { AssetKeys } from './content-keys.js';
 import { clearKeyAttributes } from './key-signals.js';
 import type { ContentKey, KeyTrack } from './key-source.js';
 
-/** The key information in playlists and init segments of a DRM playback ID. */
-export interface KeyTags {
-  /** Attributes of each `EXT-X-KEY` of a rendition. */
-  ofTrack(track: KeyTrack): string[];
-  /** Attributes of each `EXT-X-SESSION-KEY`: those of every key that the asset's renditions use. */
-  ofSession(plan: Plan): string[];
-}
+/** The key information in playlists of a DRM playback ID. */
+export class KeyTags {
+  readonly #keys: AssetKeys;
+  readonly #licenseUrl: string;
 
-/** @param licenseUrl the URL of ClearKey licenses */
-export const keyTags = (keys: AssetKeys, licenseUrl: string): KeyTags => {
-  const attributesOf = ({ kid, systems }: ContentKey, isSession: boolean): string[] => [
-    ...systems.flatMap(({ keyAttributes, sessionAttributes }) =>
-      [isSession ? (sessionAttributes ?? keyAttributes) : keyAttributes].filter((text) => text !== undefined),
-    ),
-    // Last, because players use the first format that they support.
-    ...(keys.settings.clearKey ? [clearKeyAttributes(kid, licenseUrl)] : []),
-  ];
-  return {
-    ofTrack: (track) => attributesOf(keys[track], false),
+  /** @param licenseUrl the URL of ClearKey licenses */
+  constructor(keys: AssetKeys, licenseUrl: string) {
+    this.#keys = keys;
+    this.#licenseUrl = licenseUrl;
+  }
+
+  /** Attributes of each `EXT-X-KEY` of a rendition. */
+  ofTrack(track: KeyTrack): string[] {
+    return this.#attributesOf(this.#keys[track], false);
+  }
+
+  /** Attributes of each `EXT-X-SESSION-KEY`: those of every key that the asset's renditions use. */
+  ofSession({ video }: Plan): string[] {
     // Audio may be added to an asset later; if there is video, the audio key is announced from the start.
-    ofSession: ({ video }) => {
-      const used = video ? [keys.video, keys.audio] : [keys.audio];
-      return [...new Set(used.flatMap((key) => attributesOf(key, true)))];
-    },
-  };
-};
+    const used = video ? [this.#keys.video, this.#keys.audio] : [this.#keys.audio];
+    return [...new Set(used.flatMap((key) => this.#attributesOf(key, true)))];
+  }
+
+  #attributesOf({ kid, systems }: ContentKey, isSession: boolean): string[] {
+    return [
+      ...systems.flatMap(({ keyAttributes, sessionAttributes }) =>
+        [isSession ? (sessionAttributes ?? keyAttributes) : keyAttributes].filter((text) => text !== undefined),
+      ),
+      // Last, because players use the first format that they support.
+      ...(this.#keys.settings.clearKey ? [clearKeyAttributes(kid, this.#licenseUrl)] : []),
+    ];
+  }
+}
 
 /**
  * The `pssh` boxes of an init segment. Without the common box, browsers don't request a ClearKey license. It lists

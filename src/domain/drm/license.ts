@@ -25,7 +25,7 @@ const readKids = (body: Uint8Array): unknown[] => {
     const { kids } = JSON.parse(Buffer.from(body).toString('utf8')) as { kids?: unknown };
     if (Array.isArray(kids)) return kids;
   } catch {
-    // Anything that is not a JSON object is refused like an object without a list.
+    // Anything that is not a JSON object is rejected like an object without a list.
   }
   throw invalidParameters('The license request is invalid');
 };

@@ -35,22 +35,22 @@ export interface DrmInput {
   /** What the operator calls a field, such as `--key-source`. */
   readonly nameOf: (field: DrmField) => string;
   /** Makes the error that is thrown. */
-  readonly refuse: (message: string) => Error;
+  readonly reject: (message: string) => Error;
 }
 
-/** @throws the error of `refuse` */
+/** @throws the error of `reject` */
 export const readDrmConfiguration = (input: DrmInput): NewDrmConfiguration => {
-  const { nameOf, refuse, certificate } = input;
+  const { nameOf, reject, certificate } = input;
   const keySource = (['local', 'static', 'cpix'] as const).find((name) => name === one(input, 'key-source'));
-  if (!keySource) throw refuse(`${nameOf('key-source')} must be one of local, static, cpix.`);
+  if (!keySource) throw reject(`${nameOf('key-source')} must be one of local, static, cpix.`);
   const environmentId = one(input, 'environment');
   const keys = readKeys(input);
   const cpix = readService(input, 'cpix-url', 'cpix-header');
   if ((keySource === 'static') !== (keys !== undefined)) {
-    throw refuse(`${nameOf('key')} is required for, and only allowed with, the key source static.`);
+    throw reject(`${nameOf('key')} is required for, and only allowed with, the key source static.`);
   }
   if ((keySource === 'cpix') !== (cpix !== undefined)) {
-    throw refuse(`${nameOf('cpix-url')} is required for, and only allowed with, the key source cpix.`);
+    throw reject(`${nameOf('cpix-url')} is required for, and only allowed with, the key source cpix.`);
   }
   const licenses = readLicenses(input);
   const fairplayCertificate = certificate
@@ -58,7 +58,7 @@ export const readDrmConfiguration = (input: DrmInput): NewDrmConfiguration => {
     : readService(input, 'fairplay-certificate', 'license-header');
   const isClearKeyUsual = keySource === 'local' || (keySource === 'static' && Object.keys(licenses).length === 0);
   const name = one(input, 'name');
-  if (!name) throw refuse(`${nameOf('name')} is required.`);
+  if (!name) throw reject(`${nameOf('name')} is required.`);
   return {
     name,
     keySource,
@@ -79,21 +79,21 @@ const one = ({ given }: DrmInput, field: DrmField): string | undefined => given[
 const readBoolean = (input: DrmInput, field: DrmField): boolean | undefined => {
   const text = one(input, field);
   if (text !== undefined && text !== 'true' && text !== 'false')
-    throw input.refuse(`${input.nameOf(field)} must be true or false.`);
+    throw input.reject(`${input.nameOf(field)} must be true or false.`);
   return text === undefined ? undefined : text === 'true';
 };
 
-const readUrl = ({ nameOf, refuse }: DrmInput, text: string, field: DrmField): string => {
+const readUrl = ({ nameOf, reject }: DrmInput, text: string, field: DrmField): string => {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  throw refuse(`${nameOf(field)} must be an http or https URL.`);
+  throw reject(`${nameOf(field)} must be an http or https URL.`);
 };
 
-const readHeaders = ({ given, nameOf, refuse }: DrmInput, field: DrmField): Record<string, string> =>
+const readHeaders = ({ given, nameOf, reject }: DrmInput, field: DrmField): Record<string, string> =>
   Object.fromEntries(
     (given[field] ?? []).map((line) => {
       const [, header, value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+): *([ -~]*)$/.exec(line) ?? [];
       if (header === undefined || value === undefined)
-        throw refuse(`${nameOf(field)} must be of the form "Name: value".`);
+        throw reject(`${nameOf(field)} must be of the form "Name: value".`);
       return [header.toLowerCase(), value];
     }),
   );
@@ -113,10 +113,10 @@ const readLicenses = (input: DrmInput): DrmSettings['licenses'] => {
   return Object.fromEntries(services.filter(([, service]) => service !== undefined));
 };
 
-const readKey = ({ nameOf, refuse }: DrmInput, text: string, field: DrmField): StaticKey => {
+const readKey = ({ nameOf, reject }: DrmInput, text: string, field: DrmField): StaticKey => {
   const [, kid, key, iv] = /^([0-9a-f]{32}):([0-9a-f]{32})(?::([0-9a-f]{32}))?$/.exec(text.toLowerCase()) ?? [];
   if (kid && key) return { kid, key, ...(iv && { iv }) };
-  throw refuse(`${nameOf(field)} must be <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal digits each.`);
+  throw reject(`${nameOf(field)} must be <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal digits each.`);
 };
 
 const readKeys = (input: DrmInput): DrmSettings['keys'] => {
@@ -124,11 +124,11 @@ const readKeys = (input: DrmInput): DrmSettings['keys'] => {
     const text = one(input, field);
     return text === undefined ? undefined : readKey(input, text, field);
   });
-  const { nameOf, refuse } = input;
-  if (audio && !video) throw refuse(`${nameOf('audio-key')} needs ${nameOf('key')}.`);
+  const { nameOf, reject } = input;
+  if (audio && !video) throw reject(`${nameOf('audio-key')} needs ${nameOf('key')}.`);
   // Players find a key by its ID alone.
   if (audio && audio.kid === video?.kid && audio.key !== video.key) {
-    throw refuse(`${nameOf('audio-key')} needs its own key ID, because its key differs from that of ${nameOf('key')}.`);
+    throw reject(`${nameOf('audio-key')} needs its own key ID, because its key differs from that of ${nameOf('key')}.`);
   }
   return video && { video, audio: audio ?? video };
 };
@@ -147,5 +147,5 @@ const readNetworks = (input: DrmInput): boolean | readonly string[] => {
     );
   };
   if (networks.every(isNetwork)) return networks;
-  throw input.refuse(`${input.nameOf('allow-private')} must be true, false or comma-separated CIDR blocks.`);
+  throw input.reject(`${input.nameOf('allow-private')} must be true, false or comma-separated CIDR blocks.`);
 };

@@ -1,6 +1,6 @@
 import type { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
 import type { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
-import type { OwnedPlaybackId } from '../playback/check-access.js';
+import type { OwnedPlaybackId } from '../playback/access-check.js';
 
 /** What edges ask their origin, and where: the bodies are JSON. */
 export const LOOKUP_PATH = '/edge/v1/lookup';

@@ -2,17 +2,9 @@ import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { TtlCache } from '../../lib/ttl-cache.js';
 import type { Origin } from '../../net/fetch-origin.js';
-import type { AccessRows } from '../playback/check-access.js';
+import type { AccessRows } from '../playback/access-check.js';
 import { type FoundPlaybackId, LOOKUP_PATH, type Lookup, type LookupResponse } from './edge-calls.js';
 import { EDGE_HEADER } from './edge-token.js';
-
-/** What an edge knows from its origin. */
-export interface EdgeLookups {
-  readonly playbackIds: TtlCache<FoundPlaybackId>;
-  readonly rows: AccessRows;
-  /** @throws KinoraError `config_invalid` when the origin does not know this edge, `unavailable` */
-  check(): Promise<void>;
-}
 
 interface EdgeOrigin {
   readonly origin: Origin;
@@ -42,23 +34,34 @@ export const callOrigin = async ({ origin, token }: EdgeOrigin, path: string, bo
   return Buffer.concat(chunks);
 };
 
-export const createEdgeLookups = (edge: EdgeOrigin, clock: Clock): EdgeLookups => {
-  const lookup = async (asked: Lookup): Promise<LookupResponse> =>
-    JSON.parse((await callOrigin(edge, LOOKUP_PATH, asked)).toString()) as LookupResponse;
-  return {
-    playbackIds: new TtlCache<FoundPlaybackId>({
-      load: async (ids) =>
-        new Map((await lookup({ playbackIds: ids })).playbackIds.map((found) => [found.playbackId, found])),
-      clock,
-      limit: { maxBytes: MAX_PLAYBACK_IDS, sizeOf: () => 1 },
-    }),
-    rows: {
-      signingKeys: async (ids) => [...(await lookup({ signingKeys: ids })).signingKeys],
-      playbackRestrictions: async (ids) => [...(await lookup({ playbackRestrictions: ids })).playbackRestrictions],
-    },
-    check: async () => void (await lookup({})),
-  };
-};
-
 /** Each takes about 300 bytes. */
 const MAX_PLAYBACK_IDS = 100_000;
+
+/** What an edge knows from its origin. */
+export class EdgeLookups {
+  readonly playbackIds: TtlCache<FoundPlaybackId>;
+  readonly rows: AccessRows = {
+    signingKeys: async (ids) => [...(await this.#lookup({ signingKeys: ids })).signingKeys],
+    playbackRestrictions: async (ids) => [...(await this.#lookup({ playbackRestrictions: ids })).playbackRestrictions],
+  };
+  readonly #edge: EdgeOrigin;
+
+  constructor(edge: EdgeOrigin, clock: Clock) {
+    this.#edge = edge;
+    this.playbackIds = new TtlCache<FoundPlaybackId>({
+      load: async (ids) =>
+        new Map((await this.#lookup({ playbackIds: ids })).playbackIds.map((found) => [found.playbackId, found])),
+      clock,
+      limit: { maxBytes: MAX_PLAYBACK_IDS, sizeOf: () => 1 },
+    });
+  }
+
+  /** @throws KinoraError `config_invalid` when the origin does not know this edge, `unavailable` */
+  async check(): Promise<void> {
+    await this.#lookup({});
+  }
+
+  async #lookup(asked: Lookup): Promise<LookupResponse> {
+    return JSON.parse((await callOrigin(this.#edge, LOOKUP_PATH, asked)).toString()) as LookupResponse;
+  }
+}

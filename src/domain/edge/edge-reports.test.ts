@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Logger } from '../../telemetry/logger.js';
-import { createEdgeReports } from './edge-reports.js';
+import { EdgeReports } from './edge-reports.js';
 
 it('says at the stop what could not be reported', async () => {
   const lines: unknown[] = [];
@@ -15,7 +15,7 @@ it('says at the stop what could not be reported', async () => {
   const fail = async () => {
     throw new Error('away');
   };
-  const reports = createEdgeReports(fail, logger, 3_600_000);
+  const reports = new EdgeReports(fail, logger, 3_600_000);
   for (const file of ['0.m4s', '1.m4s', '1.m4s']) reports.count({ playbackId: 'p', rendition: 'r', file, bytes: 1 });
   await reports.stop();
   expect(lines).toMatchObject([

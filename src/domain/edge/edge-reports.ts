@@ -2,77 +2,80 @@ import { isKinoraError } from '../../lib/errors.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { DELIVERIES_PATH, type EdgeDelivery, MAX_EDGE_DELIVERIES } from './edge-calls.js';
 
-/** Counts what an edge sends and reports it to the origin. */
-export interface EdgeReports {
-  count(sent: Omit<EdgeDelivery, 'count'>): void;
-  /** Reports what is counted. */
-  stop(): Promise<void>;
-}
-
 const REPORT_MS = 10_000;
 /** About 20 MB, while the origin is unavailable. */
 const MAX_WAITING = 100_000;
 
-/** @param report sends a body to a path of the origin */
-export const createEdgeReports = (
-  report: (path: string, body: unknown) => Promise<unknown>,
-  logger: Logger,
-  reportMs = REPORT_MS,
-): EdgeReports => {
-  const counted = new Map<string, EdgeDelivery>();
-  let isDropping = false;
-  let isStopping = false;
-  let working: Promise<void> | undefined;
+/** Counts what an edge sends and reports it to the origin. */
+export class EdgeReports {
+  readonly #report: (path: string, body: unknown) => Promise<unknown>;
+  readonly #logger: Logger;
+  readonly #counted = new Map<string, EdgeDelivery>();
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> | undefined;
+  #isDropping = false;
+  #isStopping = false;
 
-  const add = (sent: EdgeDelivery): void => {
+  /** @param report sends a body to a path of the origin */
+  constructor(report: (path: string, body: unknown) => Promise<unknown>, logger: Logger, reportMs: number = REPORT_MS) {
+    this.#report = report;
+    this.#logger = logger;
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#sendOrWarn().finally(() => {
+        this.#running = undefined;
+      });
+    }, reportMs).unref();
+  }
+
+  count(sent: Omit<EdgeDelivery, 'count'>): void {
+    this.#add({ ...sent, count: 1 });
+  }
+
+  /** Reports what is counted. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+    this.#isStopping = true;
+    await this.#sendOrWarn();
+  }
+
+  #add(sent: EdgeDelivery): void {
     const key = `${sent.playbackId} ${sent.rendition} ${sent.file}`;
-    const known = counted.get(key);
-    if (!known && counted.size >= MAX_WAITING) {
-      if (!isDropping) logger.error({ segments: counted.size }, 'delivery usage lost: too much waits for the origin');
-      isDropping = true;
+    const before = this.#counted.get(key);
+    if (!before && this.#counted.size >= MAX_WAITING) {
+      if (!this.#isDropping)
+        this.#logger.error({ segments: this.#counted.size }, 'delivery usage lost: too much waits for the origin');
+      this.#isDropping = true;
       return;
     }
-    const { count = 0, bytes = 0 } = known ?? {};
-    counted.set(key, { ...sent, count: count + sent.count, bytes: bytes + sent.bytes });
-  };
+    const { count = 0, bytes = 0 } = before ?? {};
+    this.#counted.set(key, { ...sent, count: count + sent.count, bytes: bytes + sent.bytes });
+  }
 
-  const send = async (): Promise<void> => {
+  async #send(): Promise<void> {
     // What is counted meanwhile is reported the next time.
-    for (let left = counted.size; left > 0; left -= MAX_EDGE_DELIVERIES) {
-      const batch = [...counted].slice(0, MAX_EDGE_DELIVERIES);
-      for (const [key] of batch) counted.delete(key);
+    for (let left = this.#counted.size; left > 0; left -= MAX_EDGE_DELIVERIES) {
+      const batch = [...this.#counted].slice(0, MAX_EDGE_DELIVERIES);
+      for (const [key] of batch) this.#counted.delete(key);
+      const deliveries = batch.map(([, sent]) => sent);
       try {
-        await report(
-          DELIVERIES_PATH,
-          batch.map(([, sent]) => sent),
-        );
+        await this.#report(DELIVERIES_PATH, deliveries);
       } catch (error) {
-        for (const [, sent] of batch) add(sent);
+        for (const sent of deliveries) this.#add(sent);
         throw error;
       }
     }
-    isDropping = false;
-  };
-  const sendOrWarn = (): Promise<void> =>
-    send().catch((error: unknown) => {
-      const reason = isKinoraError(error, 'config_invalid') ? error.message : undefined;
-      const fields = { err: error, reason, segments: counted.size };
-      if (isStopping) logger.error(fields, 'delivery usage lost: not reported before the stop');
-      else logger.warn(fields, 'delivery usage not reported, retrying');
-    });
-  const timer = setInterval(() => {
-    working ??= sendOrWarn().finally(() => {
-      working = undefined;
-    });
-  }, reportMs).unref();
+    this.#isDropping = false;
+  }
 
-  return {
-    count: (sent) => add({ ...sent, count: 1 }),
-    stop: async () => {
-      clearInterval(timer);
-      await working;
-      isStopping = true;
-      await sendOrWarn();
-    },
-  };
-};
+  async #sendOrWarn(): Promise<void> {
+    try {
+      await this.#send();
+    } catch (error) {
+      const reason = isKinoraError(error, 'config_invalid') ? error.message : undefined;
+      const fields = { err: error, reason, segments: this.#counted.size };
+      if (this.#isStopping) this.#logger.error(fields, 'delivery usage lost: not reported before the stop');
+      else this.#logger.warn(fields, 'delivery usage not reported, retrying');
+    }
+  }
+}

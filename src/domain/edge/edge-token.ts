@@ -12,7 +12,7 @@ export const createIsEdge = (edgeSecret: string | undefined): ((header: unknown)
   if (edgeSecret === undefined) return () => false;
   const expected = Buffer.from(edgeToken(edgeSecret));
   return (header) => {
-    const given = Buffer.from(typeof header === 'string' ? header : '');
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    const sent = Buffer.from(typeof header === 'string' ? header : '');
+    return sent.length === expected.length && timingSafeEqual(sent, expected);
   };
 };

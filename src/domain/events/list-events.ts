@@ -26,8 +26,8 @@ export const listEvents = async (
   filter: EventFilter,
 ): Promise<EventPage> => {
   // One more than requested, to find out whether there is a next page.
-  const wanted = { ...query, ...filter, limit: query.limit + 1 };
-  const rows = await listEventRows(database.queryable, environmentId, wanted);
+  const filters = { ...query, ...filter, limit: query.limit + 1 };
+  const rows = await listEventRows(database.queryable, environmentId, filters);
   const events = rows.slice(0, query.limit);
   const last = events.at(-1);
   const more = last !== undefined && rows.length > events.length;

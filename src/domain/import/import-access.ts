@@ -14,7 +14,7 @@ export interface Target {
   readonly id: string;
 }
 
-const refuse = (message: string): never => {
+const reject = (message: string): never => {
   throw new KinoraError('invalid_parameters', { messages: [message] });
 };
 
@@ -26,7 +26,7 @@ export const importPlaybackRestriction = async (
   { database, clock, wire, onPlaybackRestrictionChanged }: DomainContext,
   { environmentId, id, rules }: Target & { readonly rules: unknown },
 ): Promise<boolean> => {
-  if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a playback restriction.`);
+  if (!isId(id)) reject(`${JSON.stringify(id)} is not the ID of a playback restriction.`);
   const checked = wire.readPlaybackRestriction(rules);
   const db = database.queryable;
   const [existing] = await findPlaybackRestrictionRules(db, [id]);
@@ -49,7 +49,7 @@ export const importSigningKey = async (
   { database, clock, onSigningKeyDeleted }: DomainContext,
   { environmentId, id, keyText }: Target & { readonly keyText: string },
 ): Promise<boolean> => {
-  if (!isId(id)) refuse(`${JSON.stringify(id)} is not the ID of a signing key.`);
+  if (!isId(id)) reject(`${JSON.stringify(id)} is not the ID of a signing key.`);
   const publicKey = readPublicKey(keyText);
   const db = database.queryable;
   const existing = (await findVerificationKeys(db, [id]))[0];
@@ -76,5 +76,5 @@ export const readPublicKey = (keyText: string): string => {
   } catch {
     // The same advice for everything that is no key.
   }
-  return refuse(`The file must contain an RSA key of at least ${MIN_RSA_BITS} bits, as PEM or as PEM in base64.`);
+  return reject(`The file must contain an RSA key of at least ${MIN_RSA_BITS} bits, as PEM or as PEM in base64.`);
 };

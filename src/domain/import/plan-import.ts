@@ -26,8 +26,8 @@ export interface ImportSettings {
 
 /** A sentence that says why the asset can't be imported, or how it can be. */
 export const planImport = (source: SourceAsset, { drmConfigurationId }: ImportSettings): ImportPlan | string => {
-  const refusal = whyNot(source);
-  if (refusal !== undefined) return refusal;
+  const rejection = whyNot(source);
+  if (rejection !== undefined) return rejection;
   const notes: string[] = [];
   if (source.live_stream_id !== undefined)
     notes.push('It was recorded from a live stream; here it is an ordinary asset without live_stream_id.');

@@ -1,6 +1,6 @@
 import type { Size } from '../../media/plan/ladder.js';
 import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.js';
-import type { Access } from './check-access.js';
+import type { Access } from './access-check.js';
 import type { ReadyPlayable } from './write-playlist.js';
 
 /** The values of `max_resolution` and `min_resolution`, in lines. */

@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.js';
 import { CHANGES, readChange } from '../../db/tables/server/change.js';
 import type { RenditionOpener } from '../renditions/open-rendition.js';
-import type { AccessCheck } from './check-access.js';
-import type { PlayableFinder } from './find-playable.js';
+import type { AccessCheck } from './access-check.js';
+import type { PlayableFinder } from './playable-finder.js';
 
 interface Memories {
   readonly playables: Pick<PlayableFinder, 'forget' | 'expireAll'>;

@@ -2,7 +2,7 @@ import type { Storyboard } from '../../media/image/storyboard.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { VideoPlan } from '../../media/plan/plan.js';
 import { imagePlaylist, windowStoryboard } from '../../media/playlist/image-playlist.js';
-import type { Access } from './check-access.js';
+import type { Access } from './access-check.js';
 import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './write-playlist.js';
 
 /**

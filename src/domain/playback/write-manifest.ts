@@ -1,8 +1,8 @@
 import { AUDIO_RENDITION } from '../../media/plan/find-segment.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import { type DashAudioTrack, type DashInput, dashManifest } from '../../media/playlist/dash.js';
-import type { Access } from './check-access.js';
-import type { PlayableFinder } from './find-playable.js';
+import type { Access } from './access-check.js';
+import type { PlayableFinder } from './playable-finder.js';
 import {
   childName,
   listAudio,
@@ -29,13 +29,13 @@ export const writeManifest = async (
   const modifiers = readModifiers(playable, access);
   return dashManifest({
     plan,
-    ...(meta.title !== undefined && { title: meta.title }),
+    title: meta.title,
     audioTracks: await listWholeAudio(playable, playables),
     textTracks: listText(playable),
     modifiers,
     // Previews are not encrypted, so those of a DRM playback ID are for tokens that ask for them, as in HLS.
     hasPreviews: !playable.early && (playable.policy !== 'drm' || modifiers.rokuTrickPlay),
-    ...(keys && { keys }),
+    keys,
     uri: (child, file) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);

@@ -23,8 +23,8 @@ import {
   type SegmentWindow,
 } from '../../media/playlist/playback-modifiers.js';
 import type { KeyTags } from '../drm/key-tags.js';
-import type { Access } from './check-access.js';
-import type { Playable } from './find-playable.js';
+import type { Access } from './access-check.js';
+import type { Playable } from './playable-finder.js';
 
 /** A playback id whose asset can be played. */
 export type ReadyPlayable = Playable & { readonly plan: Plan };
@@ -48,14 +48,14 @@ export const writeMultivariantPlaylist = (
   const rokuTrickPlay = modifiers.rokuTrickPlay && !playable.early;
   return multivariantPlaylist({
     plan,
-    ...(meta.title !== undefined && { title: meta.title }),
+    title: meta.title,
     ...(origin !== undefined && {
       chaptersUri: `${origin}/${playable.playbackId}/metadata.json${writeQuery([access.childQuery(METADATA_CHILD)])}`,
     }),
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
     modifiers: { ...modifiers, rokuTrickPlay },
-    ...(tags && { sessionKeys: tags.ofSession(plan) }),
+    sessionKeys: tags?.ofSession(plan),
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);
@@ -122,8 +122,8 @@ export const childName = (child: HlsChild): string => {
 };
 
 export const writeQuery = (parts: readonly (string | boolean | undefined)[]): string => {
-  const given = parts.filter(Boolean);
-  return given.length > 0 ? `?${given.join('&')}` : '';
+  const present = parts.filter(Boolean);
+  return present.length > 0 ? `?${present.join('&')}` : '';
 };
 
 /**
@@ -157,8 +157,8 @@ export const writeMediaPlaylist = (
     grid: gridOf(plan)!,
     grows: plan.grows === true,
     leastTargetSeconds: plan.leastTargetSeconds,
-    ...(window && { window }),
-    ...(tags && { keys: tags.ofTrack(isVideo ? 'video' : 'audio') }),
+    window,
+    keys: tags?.ofTrack(isVideo ? 'video' : 'audio'),
     initUri: `init.mp4${query}`,
     segmentUri: (number) => `${number}.m4s${query}`,
   });
@@ -184,7 +184,7 @@ export const writeTextPlaylist = (
     part: grid,
     grid,
     leastTargetSeconds: plan.leastTargetSeconds,
-    ...(window && { window }),
+    window,
     segmentUri: (number) => `${number}.vtt${query}`,
   });
 };

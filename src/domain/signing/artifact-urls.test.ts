@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Artifact } from '../context.js';
-import { createArtifactUrls } from './artifact-urls.js';
+import { type Artifact, ArtifactUrls } from './artifact-urls.js';
 
-const urls = createArtifactUrls('secret', () => 'https://stream.example.net');
+const urls = new ArtifactUrls('secret', () => 'https://stream.example.net');
 const master: Artifact = { kind: 'master', assetId: 'asset', version: 'order', file: 'master.mp4' };
 const manifest: Artifact = { ...master, kind: 'shots', file: 'manifest.json' };
 const EXPIRES = 1_767_312_060;
@@ -49,6 +48,6 @@ test('and for this file of this order alone', () => {
     [expires, [signature]],
   ])
     expect(() => urls.check(master, time, code, before)).toThrow('Signature is invalid');
-  const foreign = createArtifactUrls('another secret', () => 'https://stream.example.net');
+  const foreign = new ArtifactUrls('another secret', () => 'https://stream.example.net');
   expect(() => foreign.check(master, expires, signature, before)).toThrow('Signature is invalid');
 });

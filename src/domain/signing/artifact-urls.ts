@@ -1,35 +1,60 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KinoraError } from '../../lib/errors.js';
-import type { Artifact, ArtifactUrls } from '../context.js';
+
+/** A file that belongs to an asset but is not reached through a playback ID. */
+export interface Artifact {
+  readonly kind: 'master' | 'shots' | 'robots';
+  readonly assetId: string;
+  /** Identifies the order that the file was made for: a later order has other URLs. */
+  readonly version: string;
+  /** The file name, such as `master.mp4`. */
+  readonly file: string;
+}
 
 const UNIX_SECONDS = /^[1-9]\d{0,15}$/;
 
-/**
- * @param secret of the installation; a key for this purpose alone is derived from it
- * @param baseUrl without a trailing slash; called each time, because a port may be known only once the server listens
- */
-export const createArtifactUrls = (secret: string, baseUrl: () => string): ArtifactUrls => {
-  const key = createHmac('sha256', secret).update('artifact address').digest();
-  const sign = ({ kind, assetId, version, file }: Artifact, expires: string): string =>
-    createHmac('sha256', key)
+/** URLs on the stream host that contain their permission and expire. */
+export class ArtifactUrls {
+  readonly #key: Buffer;
+  readonly #baseUrl: () => string;
+
+  /**
+   * @param secret of the installation; a key for this purpose alone is derived from it
+   * @param baseUrl without a trailing slash; called each time, because a port may be known only once
+   * the server listens
+   */
+  constructor(secret: string, baseUrl: () => string) {
+    this.#key = createHmac('sha256', secret).update('artifact address').digest();
+    this.#baseUrl = baseUrl;
+  }
+
+  /** Absolute. */
+  urlOf(artifact: Artifact, expiresAtSeconds: number): string {
+    const { kind, assetId, file } = artifact;
+    const signature = this.#sign(artifact, String(expiresAtSeconds));
+    return kind === 'master'
+      ? `${this.#baseUrl()}/master/${assetId}/${signature}/${file}?expires=${expiresAtSeconds}`
+      : `${this.#baseUrl()}/artifacts/${kind}/${assetId}/${file}?expires=${expiresAtSeconds}&sig=${signature}`;
+  }
+
+  /**
+   * @param expires and
+   * @param signature as in the request
+   * @throws KinoraError `forbidden` unless both are those of an unexpired URL of this file
+   */
+  check(artifact: Artifact, expires: unknown, signature: unknown, now: Date): void {
+    const sent = Buffer.from(typeof signature === 'string' ? signature : '');
+    const seconds = typeof expires === 'string' && UNIX_SECONDS.test(expires) ? expires : '0';
+    const expected = Buffer.from(this.#sign(artifact, seconds));
+    if (sent.length !== expected.length || !timingSafeEqual(sent, expected))
+      throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
+    if (Number(seconds) * 1000 <= now.getTime())
+      throw new KinoraError('forbidden', { messages: ['Signature has expired'] });
+  }
+
+  #sign({ kind, assetId, version, file }: Artifact, expires: string): string {
+    return createHmac('sha256', this.#key)
       .update(JSON.stringify([kind, assetId, version, file, expires]))
       .digest('base64url');
-  return {
-    urlOf: (artifact, expiresAtSeconds) => {
-      const { kind, assetId, file } = artifact;
-      const signature = sign(artifact, String(expiresAtSeconds));
-      return kind === 'master'
-        ? `${baseUrl()}/master/${assetId}/${signature}/${file}?expires=${expiresAtSeconds}`
-        : `${baseUrl()}/artifacts/${kind}/${assetId}/${file}?expires=${expiresAtSeconds}&sig=${signature}`;
-    },
-    check: (artifact, expires, signature, now) => {
-      const given = Buffer.from(typeof signature === 'string' ? signature : '');
-      const seconds = typeof expires === 'string' && UNIX_SECONDS.test(expires) ? expires : '0';
-      const expected = Buffer.from(sign(artifact, seconds));
-      if (given.length !== expected.length || !timingSafeEqual(given, expected))
-        throw new KinoraError('forbidden', { messages: ['Signature is invalid'] });
-      if (Number(seconds) * 1000 <= now.getTime())
-        throw new KinoraError('forbidden', { messages: ['Signature has expired'] });
-    },
-  };
-};
+  }
+}

@@ -39,30 +39,30 @@ export const verifyToken = async (
   const wellFormed = parts.length === 3 && parts.every((part) => BASE64URL.test(part));
   const header = wellFormed ? parseObject(parts[0]!) : undefined;
   const claims = wellFormed ? parseObject(parts[1]!) : undefined;
-  if (!header || !claims) throw refusal('Token is malformed');
-  if (header.alg !== 'RS256') throw refusal('Token algorithm is not supported');
+  if (!header || !claims) throw rejection('Token is malformed');
+  if (header.alg !== 'RS256') throw rejection('Token algorithm is not supported');
 
   // If both name a key, the payload's is used: the Node.js SDK writes it there, the others into the header.
   const keyId = claims.kid ?? header.kid;
   const key = typeof keyId === 'string' ? await findKey(keyId) : undefined;
   if (typeof keyId !== 'string' || !key || key.environmentId !== use.environmentId) {
-    throw refusal('Token key is unknown');
+    throw rejection('Token key is unknown');
   }
   await compactVerify(token, key.publicKey, { algorithms: ['RS256'] }).catch((cause: unknown) => {
-    throw refusal('Token signature is invalid', cause);
+    throw rejection('Token signature is invalid', cause);
   });
 
   const nowSeconds = clock.now().getTime() / 1000;
   const { exp, nbf, sub, aud } = claims;
-  if (!isTime(exp) || exp <= nowSeconds) throw refusal('Token has expired');
-  if (nbf !== undefined && (!isTime(nbf) || nbf > nowSeconds)) throw refusal('Token is not yet valid');
-  if (sub !== use.playbackId) throw refusal('Token subject does not match');
+  if (!isTime(exp) || exp <= nowSeconds) throw rejection('Token has expired');
+  if (nbf !== undefined && (!isTime(nbf) || nbf > nowSeconds)) throw rejection('Token is not yet valid');
+  if (sub !== use.playbackId) throw rejection('Token subject does not match');
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
-  if (!audiences.includes(use.audience)) throw refusal('Token audience does not match');
+  if (!audiences.includes(use.audience)) throw rejection('Token audience does not match');
   return { claims, keyId, expiresAtSeconds: Math.floor(Math.min(exp, LATEST_SECONDS)) };
 };
 
-export const refusal = (message: string, cause?: unknown): KinoraError =>
+export const rejection = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('forbidden', { messages: [message], cause });
 
 /** An empty signature is well-formed: tokens with `alg: none` have one. */

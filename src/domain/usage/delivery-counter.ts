@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.js';
+import type { Database, Queryable } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import {
   addDeliveries,
@@ -22,16 +22,6 @@ export interface Delivery {
   readonly bytes: number;
   /** The start position in the asset; absent for data without a position. */
   readonly startSeconds?: number;
-}
-
-export interface DeliveryCounter {
-  /**
-   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds, under continuous load
-   * every half minute; a killed process loses the rest.
-   */
-  count(delivery: Delivery): void;
-  /** Writes the counts in memory; logs what can't be written. Later counts are lost. */
-  stop(): Promise<void>;
 }
 
 interface DeliveryCounterOptions {
@@ -69,110 +59,126 @@ const ROLL_UP_ROWS = 5000;
 type Totals = Map<string, DeliveredMinute>;
 type Parts = Map<string, Row<'delivery_part'>>;
 
-/** Sums what viewers are sent by asset, minute and tier. Also sums up what is old, and removes what is too old for any report. */
-export const createDeliveryCounter = (options: DeliveryCounterOptions): DeliveryCounter => {
-  const { database, clock, logger, writeMs = WRITE_MS, maxWaiting = MAX_WAITING } = options;
-  const db = database.queryable;
-  const counted: Totals = new Map();
-  const parts: Parts = new Map();
-  let working: Promise<void> | undefined;
-  let purgeAtMs = clock.monotonicMs();
-  let isDropping = false;
-  let waitFactor = 1;
+/**
+ * Sums what viewers are sent by asset, minute and tier. Also sums up what is old, and removes what is
+ * too old for any report.
+ */
+export class DeliveryCounter {
+  readonly #db: Queryable;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #maxWaiting: number;
+  readonly #totals: Totals = new Map();
+  readonly #parts: Parts = new Map();
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> | undefined;
+  #purgeAtMs: number;
+  #waitFactor = 1;
   /** Ticks of the timer until the next write. */
-  let ticksLeft = 1;
+  #ticksLeft = 1;
+  #isDropping = false;
+  #isStopping = false;
 
-  const write = async (): Promise<void> => {
+  constructor(options: DeliveryCounterOptions) {
+    const { database, clock, logger, writeMs = WRITE_MS, maxWaiting = MAX_WAITING } = options;
+    this.#db = database.queryable;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#maxWaiting = maxWaiting;
+    this.#purgeAtMs = clock.monotonicMs();
+    this.#timer = setInterval(() => this.#tick(), writeMs);
+  }
+
+  /**
+   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds, under
+   * continuous load every half minute; a killed process loses the rest.
+   */
+  count({ environmentId, assetId, tier, seconds, bytes, startSeconds }: Delivery): void {
+    if (seconds <= 0) return;
+    if (startSeconds !== undefined) {
+      const part = { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds };
+      if (this.#hasRoom(this.#parts, keyOfPart(part))) addPart(this.#parts, part);
+    }
+    const nowMs = this.#clock.now().getTime();
+    const totals = {
+      environment_id: environmentId,
+      asset_id: assetId,
+      minute: new Date(nowMs - (nowMs % MINUTE_MS)),
+      tier,
+      delivered_seconds: seconds,
+      delivered_bytes: bytes,
+    };
+    if (this.#hasRoom(this.#totals, keyOf(totals))) add(this.#totals, totals);
+  }
+
+  /** Writes the counts in memory; logs what can't be written. Later counts are lost. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#timer);
+    await this.#running;
+    await this.#write().catch((error: unknown) => {
+      const sums = Math.max(this.#totals.size, this.#parts.size);
+      this.#logger.error({ err: error, sums }, 'delivery usage lost: not stored before the stop');
+    });
+  }
+
+  /** While nothing can be written, what has no sum yet is not counted any more. */
+  #hasRoom(sums: Totals | Parts, key: string): boolean {
+    if (sums.has(key) || sums.size < this.#maxWaiting) return true;
+    if (!this.#isDropping)
+      this.#logger.error({ sums: sums.size }, 'delivery usage lost: too much waits for the database');
+    this.#isDropping = true;
+    return false;
+  }
+
+  #tick(): void {
+    this.#ticksLeft -= 1;
+    if (this.#ticksLeft > 0) return;
+    this.#ticksLeft = this.#waitFactor;
+    this.#waitFactor = Math.min(this.#waitFactor * 2, MAX_WAIT_FACTOR);
+    this.#running ??= this.#write()
+      .then(() => this.#purge())
+      .catch((error) => this.#logger.warn({ err: error }, 'delivery usage not stored, retrying'))
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async #write(): Promise<void> {
     // What is counted meanwhile is written the next time.
-    const waiting = Math.max(counted.size, parts.size);
+    const waiting = Math.max(this.#totals.size, this.#parts.size);
     if (waiting === 0) {
-      waitFactor = 1;
-      ticksLeft = 1;
+      this.#waitFactor = 1;
+      this.#ticksLeft = 1;
     }
     for (let written = 0; written < waiting; written += MAX_WRITTEN) {
-      const [batch, partBatch] = [takeSome(counted), takeSome(parts)];
+      const [batch, partBatch] = [takeSome(this.#totals), takeSome(this.#parts)];
       try {
-        await addDeliveries(db, batch, partBatch);
+        await addDeliveries(this.#db, batch, partBatch);
       } catch (error) {
-        for (const totals of batch) add(counted, totals);
-        for (const totals of partBatch) addPart(parts, totals);
+        for (const totals of batch) add(this.#totals, totals);
+        for (const totals of partBatch) addPart(this.#parts, totals);
         throw error;
       }
     }
-    isDropping = false;
-  };
+    this.#isDropping = false;
+  }
 
-  const rollUp = async (nowMs: number): Promise<void> => {
-    const minutes = {
-      minutes: 1,
-      before: new Date(nowMs - KEEP_MINUTES_MS),
-      into: 'hour',
-      limit: ROLL_UP_ROWS,
-    } as const;
-    const hours = { minutes: 60, before: new Date(nowMs - KEEP_HOURS_MS), into: 'day', limit: ROLL_UP_ROWS } as const;
-    for (const rows of [minutes, hours]) while ((await rollUpUsage(db, rows)) === ROLL_UP_ROWS && !isStopping);
-  };
+  async #purge(): Promise<void> {
+    if (this.#clock.monotonicMs() < this.#purgeAtMs) return;
+    this.#purgeAtMs = this.#clock.monotonicMs() + PURGE_MS;
+    const nowMs = this.#clock.now().getTime();
+    await deleteOldUsage(this.#db, new Date(nowMs - KEEP_USAGE_MS));
+    await deleteOldDeletedAssets(this.#db, new Date(nowMs - KEEP_DELETED_ASSET_MS));
+    await this.#rollUp(1, 'hour', new Date(nowMs - KEEP_MINUTES_MS));
+    await this.#rollUp(60, 'day', new Date(nowMs - KEEP_HOURS_MS));
+  }
 
-  const purge = async (): Promise<void> => {
-    if (clock.monotonicMs() < purgeAtMs) return;
-    purgeAtMs = clock.monotonicMs() + PURGE_MS;
-    const nowMs = clock.now().getTime();
-    await deleteOldUsage(db, new Date(nowMs - KEEP_USAGE_MS));
-    await deleteOldDeletedAssets(db, new Date(nowMs - KEEP_DELETED_ASSET_MS));
-    await rollUp(nowMs);
-  };
-
-  let isStopping = false;
-  const timer = setInterval(() => {
-    ticksLeft -= 1;
-    if (ticksLeft > 0) return;
-    ticksLeft = waitFactor;
-    waitFactor = Math.min(waitFactor * 2, MAX_WAIT_FACTOR);
-    working ??= write()
-      .then(purge)
-      .catch((error) => logger.warn({ err: error }, 'delivery usage not stored, retrying'))
-      .finally(() => {
-        working = undefined;
-      });
-  }, writeMs);
-
-  /** While nothing can be written, what has no sum yet is not counted any more. */
-  const hasRoom = (sums: Totals | Parts, key: string): boolean => {
-    if (sums.has(key) || sums.size < maxWaiting) return true;
-    if (!isDropping) logger.error({ sums: sums.size }, 'delivery usage lost: too much waits for the database');
-    isDropping = true;
-    return false;
-  };
-
-  return {
-    count({ environmentId, assetId, tier, seconds, bytes, startSeconds }) {
-      if (seconds <= 0) return;
-      if (startSeconds !== undefined) {
-        const part = { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds };
-        if (hasRoom(parts, keyOfPart(part))) addPart(parts, part);
-      }
-      const nowMs = clock.now().getTime();
-      const totals = {
-        environment_id: environmentId,
-        asset_id: assetId,
-        minute: new Date(nowMs - (nowMs % MINUTE_MS)),
-        tier,
-        delivered_seconds: seconds,
-        delivered_bytes: bytes,
-      };
-      if (hasRoom(counted, keyOf(totals))) add(counted, totals);
-    },
-    stop: async () => {
-      isStopping = true;
-      clearInterval(timer);
-      await working;
-      await write().catch((error: unknown) => {
-        const sums = Math.max(counted.size, parts.size);
-        logger.error({ err: error, sums }, 'delivery usage lost: not stored before the stop');
-      });
-    },
-  };
-};
+  async #rollUp(minutes: number, into: 'hour' | 'day', before: Date): Promise<void> {
+    const rows = { minutes, into, before, limit: ROLL_UP_ROWS };
+    while ((await rollUpUsage(this.#db, rows)) === ROLL_UP_ROWS && !this.#isStopping);
+  }
+}
 
 /** Removes what one statement can write. */
 const takeSome = <V>(rows: Map<string, V>): V[] => {
@@ -190,10 +196,10 @@ const keyOf = (row: DeliveredMinute): string =>
 
 const add = (totals: Totals, row: DeliveredMinute): void => {
   const key = keyOf(row);
-  const known = totals.get(key);
-  if (known) {
-    known.delivered_seconds += row.delivered_seconds;
-    known.delivered_bytes += row.delivered_bytes;
+  const sum = totals.get(key);
+  if (sum) {
+    sum.delivered_seconds += row.delivered_seconds;
+    sum.delivered_bytes += row.delivered_bytes;
   } else totals.set(key, row);
 };
 
@@ -201,7 +207,7 @@ const keyOfPart = (row: Row<'delivery_part'>): string => `${row.asset_id} ${row.
 
 const addPart = (parts: Parts, row: Row<'delivery_part'>): void => {
   const key = keyOfPart(row);
-  const known = parts.get(key);
-  if (known) known.seconds += row.seconds;
+  const sum = parts.get(key);
+  if (sum) sum.seconds += row.seconds;
   else parts.set(key, { ...row });
 };

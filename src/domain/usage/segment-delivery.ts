@@ -12,9 +12,9 @@ export const segmentDelivery = (
   plan: Plan,
   rendition: string,
   file: string,
-  further?: AdditionalRenditions,
+  additional?: AdditionalRenditions,
 ): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds'> | undefined => {
-  const target = findSegment({ plan, ...(further && { further }) }, rendition, file);
+  const target = findSegment({ plan, further: additional }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
     const { video, number } = target;

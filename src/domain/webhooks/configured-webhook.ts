@@ -36,12 +36,12 @@ export const keepConfiguredWebhook = async (
       await removeWebhook(tx, before.environment_id, before.id);
     }
     if (url === undefined || secret === undefined) return true;
-    const wanted = { address: url, signing_secret: secret, enabled: true, configured: true };
+    const fields = { address: url, signing_secret: secret, enabled: true, configured: true };
     const existing = same ?? before;
-    if (existing) await updateWebhook(tx, existing.id, wanted);
+    if (existing) await updateWebhook(tx, existing.id, fields);
     else
       await insertWebhook(tx, {
-        ...wanted,
+        ...fields,
         id: newShortId(),
         environment_id: environmentId,
         created_at: clock.now(),

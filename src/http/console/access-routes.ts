@@ -41,7 +41,7 @@ export const accessRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
     const expiresAt = readTime(fields.expires_at, clock.now());
     const token = await createToken(
       database,
-      { name, environmentId, permissions: readPermissions(request.body), ...(expiresAt && { expiresAt }) },
+      { name, environmentId, permissions: readPermissions(request.body), expiresAt },
       clock,
     );
     const [id, secret] = token.split(':') as [string, string];
@@ -72,7 +72,7 @@ export const accessRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
       {
         name: readText(fields.name, 'name', MAX_NAME_LENGTH),
         type: oneOf(fields.type, 'type', TYPES) ?? 'production',
-        ...(videoQuality && { videoQuality }),
+        videoQuality,
       },
       clock,
     );
@@ -85,8 +85,7 @@ export const accessRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
     const videoQuality = oneOf(fields.default_video_quality, 'default_video_quality', QUALITIES);
     const name = fields.name === undefined ? undefined : readText(fields.name, 'name', MAX_NAME_LENGTH);
     if (name === undefined && !videoQuality) throw invalidParameters('name or default_video_quality is required.');
-    const change = { ...(name !== undefined && { name }), ...(videoQuality && { videoQuality }) };
-    return showEnvironment(await updateEnvironment(database, request.params.id, change));
+    return showEnvironment(await updateEnvironment(database, request.params.id, { name, videoQuality }));
   });
 };
 
@@ -101,7 +100,9 @@ const showToken = ({ id, name, environmentId, permissions, createdAt, revokedAt,
 });
 
 const showEnvironment = ({ id, name, type, videoQuality, createdAt }: EnvironmentInfo): object => ({
-  ...{ id, name, type },
+  id,
+  name,
+  type,
   default_video_quality: videoQuality,
   created_at: createdAt.toISOString(),
 });

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../domain/access/sessions.js';
 import type { Logger } from '../../telemetry/logger.js';
-import { createChangeStreams } from './change-streams.js';
+import { ChangeStreams } from './change-streams.js';
 
 const silent = { warn: () => undefined } as unknown as Logger;
 
@@ -42,7 +42,7 @@ const start = () => {
       return live;
     },
   };
-  const streams = createChangeStreams(sessions, silent);
+  const streams = new ChangeStreams(sessions, silent);
   const open = (session: Session, lastEventId?: string) => {
     const connection = connect();
     streams.add(connection as never, session, lastEventId);

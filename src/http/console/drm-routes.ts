@@ -67,7 +67,7 @@ const readBody = (body: unknown) => {
     given,
     certificate: readCertificate(values.fairplay_certificate_base64),
     nameOf: inBody,
-    refuse: invalidParameters,
+    reject: invalidParameters,
   });
 };
 

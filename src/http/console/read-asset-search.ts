@@ -25,7 +25,9 @@ export const readAssetSearch = (query: Query): AssetSearch => {
     problems.add(['search'], `must have at most ${MAX_SEARCH_LENGTH} characters`);
   const sort = oneOf('sort', [...sortColumns, ...sortColumns.map((name) => `-${name}` as const)]) ?? '-created_at';
   const search = {
-    ...{ limit, offset, text },
+    limit,
+    offset,
+    text,
     status: oneOf('status', STATUSES),
     policy: oneOf('policy', POLICIES),
     sortBy: sortColumns.find((name) => sort.endsWith(name))!,

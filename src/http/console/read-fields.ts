@@ -1,7 +1,7 @@
 import { invalidParameters } from '../../lib/errors.js';
 
 /**
- * Reads the text fields of a JSON body. Null counts as absent; NUL, which databases can't store, is refused.
+ * Reads the text fields of a JSON body. Null counts as absent; NUL, which databases can't store, is rejected.
  * @throws KinoraError `invalid_parameters` when the body is not an object, or a field is not a text
  */
 export const readFields = <N extends string>(body: unknown, names: readonly N[]): Partial<Record<N, string>> => {

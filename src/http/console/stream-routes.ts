@@ -3,19 +3,19 @@ import { CHANGES, readChange } from '../../db/tables/server/change.js';
 import { KinoraError } from '../../lib/errors.js';
 import { findSession } from '../plugins/find-session.js';
 import { limitStall } from '../plugins/receive-limit.js';
-import { type ChangeStreams, createChangeStreams } from './change-streams.js';
+import { ChangeStreams } from './change-streams.js';
 import type { ConsoleDeps } from './console-deps.js';
 
 /** The stream of changes. The database announces them; this server listens once for all browsers. */
 export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Promise<ChangeStreams> => {
   const { sessions, database, logger } = deps;
-  const streams = createChangeStreams(sessions, logger);
+  const streams = new ChangeStreams(sessions, logger);
   const announce = (payload: string): void => {
     const { environmentId, kind, type, id, assetId } = readChange(payload);
-    const data = { type, id, ...(assetId !== undefined && { asset_id: assetId }) };
+    const data = { type, id, asset_id: assetId };
     streams.announce({ environmentId, event: kind, data });
   };
-  const stopListening = await database.listen(CHANGES, announce, streams.reset);
+  const stopListening = await database.listen(CHANGES, announce, () => streams.reset());
   // Before the server waits for its connections to close.
   app.addHook('preClose', async () => {
     streams.stop();

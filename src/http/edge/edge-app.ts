@@ -8,7 +8,7 @@ import { isApiPath, routedPath } from '../plugins/api-paths.js';
 import { createHttpApp } from '../plugins/create-http-app.js';
 import { errorResponse, toKinoraError } from '../plugins/errors.js';
 import { logFailure } from '../plugins/log-failure.js';
-import { refuseHost } from '../plugins/malformed-requests.js';
+import { rejectHost } from '../plugins/malformed-requests.js';
 import { measureRequests } from '../plugins/measure-requests.js';
 import { isReading } from '../plugins/reading-methods.js';
 import { discardUnread, limitReceiving, limitStall } from '../plugins/receive-limit.js';
@@ -16,7 +16,7 @@ import { logRequests } from '../plugins/request-log.js';
 import { usePartBuffers } from '../stream/part-buffers.js';
 import { playbackError, sendPlaybackError } from '../stream/playback-error.js';
 import { type EdgeSegmentDeps, edgeSegments } from './edge-segments.js';
-import { createForward } from './forward.js';
+import { Forwarder } from './forward.js';
 
 export interface EdgeDeps extends EdgeSegmentDeps {
   readonly logger: Logger;
@@ -36,13 +36,13 @@ const CHALLENGE = /^\/license\//;
 
 /** Everything that viewers request: segments from the cache, the rest from the origin. */
 export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
-  const isRefused = ({ url, method }: FastifyRequest): boolean =>
+  const isRejected = ({ url, method }: FastifyRequest): boolean =>
     isApiPath(url) ||
     NOT_PLAYBACK.test(routedPath(url)) ||
     !(isReading(method) || method === 'OPTIONS' || (method === 'POST' && CHALLENGE.test(routedPath(url))));
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
-    if (!isRefused(request)) {
+    if (!isRejected(request)) {
       logFailure(request.log, error, playbackError(shown).status);
       return sendPlaybackError(reply, shown);
     }
@@ -60,8 +60,8 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
   logRequests(app, deps.logger);
   measureRequests(app, deps.metrics);
   app.addHook('onRequest', (request, reply, done) => {
-    if (refuseHost(request, reply)) return;
-    if (isRefused(request)) {
+    if (rejectHost(request, reply)) return;
+    if (isRejected(request)) {
       const message =
         'This server delivers playback only. Send requests to the API and uploads to the server behind it.';
       throw new KinoraError('not_found', { messages: [message] });
@@ -78,9 +78,10 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
 
-  const forward = createForward(deps.origin, deps.clock);
+  const forwarder = new Forwarder(deps.origin, deps.clock);
+  const forward = (request: FastifyRequest, reply: FastifyReply) => forwarder.forward(request, reply);
   healthRoutes(app, deps);
   app.register(async (scope) => edgeSegments(scope, deps, forward));
-  app.all('/*', (request, reply) => forward(request, reply));
+  app.all('/*', forward);
   return app;
 };

@@ -4,16 +4,16 @@ import type { SegmentStore } from '../../cache/segment-store.js';
 import type { EdgeLookups } from '../../domain/edge/edge-lookups.js';
 import type { EdgeReports } from '../../domain/edge/edge-reports.js';
 import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
-import type { AccessCheck } from '../../domain/playback/check-access.js';
+import type { AccessCheck } from '../../domain/playback/access-check.js';
 import { isInClip, renditionChild } from '../../domain/playback/write-playlist.js';
-import { refusal } from '../../domain/signing/verify-token.js';
+import { rejection } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { lastOf } from '../../lib/last-of.js';
 import { AUDIO_RENDITION, alternateAudioTrack } from '../../media/plan/find-segment.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import { forwardedHeaders } from '../pass-through.js';
-import { accessRequest } from '../stream/open-playback.js';
+import { accessRequest } from '../stream/playback-opener.js';
 import { sendFile } from '../stream/send-file.js';
 import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-routes.js';
 
@@ -60,7 +60,9 @@ export const edgeSegments = (
   const fetchSegment = async (request: FastifyRequest, { signal }: Production): Promise<Uint8Array> => {
     const { range: _, 'if-range': _if, 'if-none-match': _none, ...headers } = forwardedHeaders(request);
     const response = await origin.fetch({
-      ...{ method: 'GET', path: request.url, signal },
+      method: 'GET',
+      path: request.url,
+      signal,
       headers: { ...headers, [EDGE_HEADER]: token },
     });
     const { 'cache-control': control, 'content-length': length } = response.headers;
@@ -97,7 +99,7 @@ export const edgeSegments = (
     if (found.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const clip = lastOf(request.query.segments);
     const { signed } = await access.checkChild(found, accessRequest(request), renditionChild(plan, rendition, clip));
-    if (signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
+    if (signed && !isInClip(file, clip)) throw rejection('Token signature is invalid');
 
     const key = { assetId: playbackId, plan: Number(plan), rendition, file };
     const left = abortWhenLeft(reply);

@@ -11,14 +11,14 @@ import { sendPrepared } from '../stream/send-text.js';
 const CONDITIONS = ['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'];
 
 /** Playlists and images; about what 10,000 of them take. */
-const KEPT_BYTES = 64 * 1024 * 1024;
-const MAX_KEPT_BYTES = 2 * 1024 * 1024;
+const CACHE_BYTES = 64 * 1024 * 1024;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
 /** What is deleted must disappear within a minute. */
 const MAX_FRESH_SECONDS = 60;
-/** Answers that must be validated each time: many requests of one moment are one. */
+/** Responses that must be validated each time: many requests of one moment are one. */
 const VALIDATED_FRESH_SECONDS = 1;
 
-interface Kept {
+interface CachedResponse {
   readonly headers: Record<string, string | string[]>;
   readonly type: string;
   readonly etag: string;
@@ -27,7 +27,7 @@ interface Kept {
   readonly freshMs: number;
 }
 
-/** How long an answer may be given to others; undefined if it may not be. */
+/** How long a response may be sent to others; undefined if it may not be. */
 const freshSeconds = (cacheControl: unknown): number | undefined => {
   if (typeof cacheControl !== 'string' || /\b(private|no-store)\b/.test(cacheControl)) return undefined;
   if (/\bno-cache\b/.test(cacheControl)) return VALIDATED_FRESH_SECONDS;
@@ -35,25 +35,84 @@ const freshSeconds = (cacheControl: unknown): number | undefined => {
   return maxAge === undefined ? undefined : Math.min(Number(maxAge), MAX_FRESH_SECONDS);
 };
 
-/** Sends the origin's answer; small public answers are kept for a moment, and for longer while the origin is unavailable. */
-export const createForward = (origin: Origin, clock: Clock) => {
-  const kept = new LRUCache<string, Kept>({ maxSize: KEPT_BYTES, sizeCalculation: ({ body }) => body.length + 1000 });
-  const inFlight = new Map<string, Promise<Kept | undefined>>();
+/**
+ * Sends the origin's responses; small public ones are cached for a moment, and for longer while the
+ * origin is unavailable.
+ */
+export class Forwarder {
+  readonly #origin: Origin;
+  readonly #clock: Clock;
+  readonly #cache = new LRUCache<string, CachedResponse>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: ({ body }) => body.length + 1000,
+  });
+  readonly #inFlight = new Map<string, Promise<CachedResponse | undefined>>();
 
-  const isTooOld = ({ storedAtMs }: Kept): boolean => clock.monotonicMs() - storedAtMs >= HELD_MS;
+  constructor(origin: Origin, clock: Clock) {
+    this.#origin = origin;
+    this.#clock = clock;
+  }
 
-  const keep = async (response: OriginResponse): Promise<Kept | undefined> => {
-    const {
-      'cache-control': cacheControl,
-      vary,
-      etag,
-      'content-type': type,
-      'content-length': length,
-    } = response.headers;
+  async forward(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead) return passThrough(this.#origin, request, reply);
+    const key = `${request.protocol} ${request.host} ${request.url}`;
+    const cached = this.#cache.get(key);
+    if (cached && this.#clock.monotonicMs() < cached.storedAtMs + cached.freshMs) return send(request, reply, cached);
+    const running = await this.#inFlight.get(key);
+    if (running) return send(request, reply, running);
+    // The origin sends what it is asked for: only a whole response can be cached.
+    if (request.method === 'HEAD' || request.headers.range !== undefined)
+      return passThrough(this.#origin, request, reply);
+    return this.#fetch(request, reply, key, cached);
+  }
+
+  async #fetch(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    key: string,
+    cached: CachedResponse | undefined,
+  ): Promise<FastifyReply> {
+    const headers = forwardedHeaders(request);
+    for (const name of CONDITIONS) delete headers[name];
+    let response: OriginResponse | undefined;
+    const fetching = (async () => {
+      response = await this.#origin.fetch({ method: 'GET', path: request.url, headers });
+      if (response.status >= 500 && cached) return undefined;
+      const fresh = await this.#read(response);
+      if (fresh) this.#cache.set(key, fresh);
+      else if (response.status < 500) this.#cache.delete(key);
+      return fresh;
+    })();
+    // Others that wait find nothing, and ask themselves.
+    this.#inFlight.set(
+      key,
+      fetching.catch(() => undefined),
+    );
+    try {
+      const fresh = await fetching;
+      if (fresh) return await send(request, reply, fresh);
+    } catch (error) {
+      if (!cached || !isKinoraError(error, 'unavailable') || this.#isTooOld(cached)) throw error;
+      return send(request, reply, cached);
+    } finally {
+      this.#inFlight.delete(key);
+    }
+    if (cached && response!.status >= 500 && !this.#isTooOld(cached)) {
+      response!.body.destroy();
+      return send(request, reply, cached);
+    }
+    return passThrough(this.#origin, request, reply, response);
+  }
+
+  /** Undefined for a response that may not be cached; its body is not read then. */
+  async #read(response: OriginResponse): Promise<CachedResponse | undefined> {
+    const { headers: sent, status } = response;
+    const { 'cache-control': cacheControl, vary, etag, 'content-type': type, 'content-length': length } = sent;
     const seconds = freshSeconds(cacheControl);
-    const isKeepable =
-      response.status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_KEPT_BYTES;
-    if (!isKeepable || typeof etag !== 'string' || typeof type !== 'string') return undefined;
+    const isCacheable =
+      status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_BODY_BYTES;
+    if (!isCacheable || typeof etag !== 'string' || typeof type !== 'string') return undefined;
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of response.body as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -61,53 +120,17 @@ export const createForward = (origin: Origin, clock: Clock) => {
       throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
     }
     const { 'content-length': _, ...headers } = returnedHeaders(response);
-    const storedAtMs = clock.monotonicMs();
+    const storedAtMs = this.#clock.monotonicMs();
     return { headers, type, etag, body: Buffer.concat(chunks), storedAtMs, freshMs: seconds * 1000 };
-  };
+  }
 
-  const send = (request: FastifyRequest, reply: FastifyReply, { headers, type, etag, body }: Kept): FastifyReply =>
-    sendPrepared(request, reply.headers(headers), type, { body, etag, sizeBytes: body.length });
+  #isTooOld({ storedAtMs }: CachedResponse): boolean {
+    return this.#clock.monotonicMs() - storedAtMs >= HELD_MS;
+  }
+}
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead) return passThrough(origin, request, reply);
-    const key = `${request.protocol} ${request.host} ${request.url}`;
-    const known = kept.get(key);
-    if (known && clock.monotonicMs() < known.storedAtMs + known.freshMs) return send(request, reply, known);
-    const running = await inFlight.get(key);
-    if (running) return send(request, reply, running);
-    // The origin answers with what it is asked for: only a whole answer can be kept.
-    if (request.method === 'HEAD' || request.headers.range !== undefined) return passThrough(origin, request, reply);
-
-    const headers = forwardedHeaders(request);
-    for (const name of CONDITIONS) delete headers[name];
-    let response: OriginResponse | undefined;
-    const fetching = (async () => {
-      response = await origin.fetch({ method: 'GET', path: request.url, headers });
-      if (response.status >= 500 && known) return undefined;
-      const made = await keep(response);
-      if (made) kept.set(key, made);
-      else if (response.status < 500) kept.delete(key);
-      return made;
-    })();
-    // Others that wait find nothing, and ask themselves.
-    inFlight.set(
-      key,
-      fetching.catch(() => undefined),
-    );
-    try {
-      const made = await fetching;
-      if (made) return await send(request, reply, made);
-    } catch (error) {
-      if (!known || !isKinoraError(error, 'unavailable') || isTooOld(known)) throw error;
-      return send(request, reply, known);
-    } finally {
-      inFlight.delete(key);
-    }
-    if (known && response!.status >= 500 && !isTooOld(known)) {
-      response!.body.destroy();
-      return send(request, reply, known);
-    }
-    return passThrough(origin, request, reply, response);
-  };
-};
+const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { headers, type, etag, body }: CachedResponse,
+): FastifyReply => sendPrepared(request, reply.headers(headers), type, { body, etag, sizeBytes: body.length });

@@ -9,8 +9,8 @@ import {
   MAX_LOOKUP_IDS,
 } from '../../domain/edge/edge-calls.js';
 import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
-import type { AccessRows } from '../../domain/playback/check-access.js';
-import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { AccessRows } from '../../domain/playback/access-check.js';
+import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';

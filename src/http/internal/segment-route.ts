@@ -15,7 +15,7 @@ interface SegmentRouteDeps {
 /** The plan of a twelve-hour asset has about 1 MB. */
 const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
 
-/** Sends segments to other servers of the installation, and makes those that this server does not have. */
+/** Sends segments to other servers of the installation, and creates those that this server lacks. */
 export const segmentRoute =
   ({ segments, signature }: SegmentRouteDeps): FastifyPluginAsync =>
   async (app) => {
@@ -24,14 +24,14 @@ export const segmentRoute =
     app.post<{ Body: string }>(SEGMENT_PATH, async (request, reply) => {
       const { body, headers } = request;
       reply.header('cache-control', 'no-store');
-      const judged =
-        typeof body === 'string' ? signature.judge(SEGMENT_PATH, body, headers[SIGNATURE_HEADER]) : 'wrong';
-      if (judged === 'late')
+      const validity =
+        typeof body === 'string' ? signature.verify(SEGMENT_PATH, body, headers[SIGNATURE_HEADER]) : 'wrong';
+      if (validity === 'late')
         request.log.warn(
           { remote: request.ip },
           'request of another server refused: their clocks differ by over a minute',
         );
-      if (judged !== 'valid') throw new KinoraError('not_found');
+      if (validity !== 'valid') throw new KinoraError('not_found');
       const { asset, rendition, file, priority, generation } = readSegmentMessage(body);
       // Of another release, which makes other bytes.
       if (generation !== GENERATION) throw new KinoraError('not_found');

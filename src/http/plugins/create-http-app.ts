@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { newUuid } from '../../lib/ids.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { frameworkLogger } from './framework-logger.js';
-import { refuseHost, responseMalformed } from './malformed-requests.js';
+import { rejectHost, responseMalformed } from './malformed-requests.js';
 import { parseQuery } from './parse-query.js';
 import { setCommonHeaders } from './request-log.js';
 import { takeTurns } from './take-turns.js';
@@ -39,7 +39,7 @@ export const createHttpApp = (
     // Only paths with invalid percent-encoding get here.
     frameworkErrors: (_, request, reply) => {
       setCommonHeaders(request, reply);
-      return refuseHost(request, reply) ?? sendNotFound(request, reply);
+      return rejectHost(request, reply) ?? sendNotFound(request, reply);
     },
     clientErrorHandler: responseMalformed,
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KinoraError } from '../../lib/errors.js';
 import { errorResponse } from './errors.js';
 
-describe('errorAnswer', () => {
+describe('errorResponse', () => {
   it.each([
     ['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:5432'],
     ['57P01', 'terminating connection due to administrator command'],

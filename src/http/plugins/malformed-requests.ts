@@ -9,7 +9,7 @@ const invalid = (message: string) => new KinoraError('invalid_parameters', { mes
  * Refuses a request that does not name exactly one host (RFC 9112, 3.2; HTTP/1.0 allows none). Node.js would use the
  * first of several. Undefined when the request is valid.
  */
-export const refuseHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
+export const rejectHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
   const hosts = countHosts(request.raw.rawHeaders);
   if (hosts === 1 || (hosts === 0 && request.raw.httpVersion !== '1.1')) return undefined;
   const { status, body } = errorResponse(invalid(`The request has ${hosts ? 'more than one' : 'no'} Host header`));

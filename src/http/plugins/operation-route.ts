@@ -41,7 +41,7 @@ export const operationRoutes =
   (id, handler) => {
     const operation: Operation = operations[id];
     const schema = requestSchemaOf(id);
-    /** @throws KinoraError `invalid_parameters` when unknown fields are refused */
+    /** @throws KinoraError `invalid_parameters` when unknown fields are rejected */
     const checkFields = (request: FastifyRequest, reply: FastifyReply): void => {
       const fields = schema ? findUnknownFields(schema, request.body) : [];
       if (fields.length === 0) return;

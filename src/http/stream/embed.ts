@@ -1,5 +1,5 @@
-import type { AccessCheck, AccessRequest } from '../../domain/playback/check-access.js';
-import type { Playable } from '../../domain/playback/find-playable.js';
+import type { AccessCheck, AccessRequest } from '../../domain/playback/access-check.js';
+import type { Playable } from '../../domain/playback/playable-finder.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { parseThumbnailParameters } from '../../media/image/parameters.js';
 import type { Plan } from '../../media/plan/plan.js';
@@ -39,7 +39,7 @@ export const fitSize = ({ width, height }: EmbedSize, maxWidth: number, maxHeigh
  * @param base of the thumbnail's URL
  */
 export const findThumbnail = async (
-  access: AccessCheck,
+  access: Pick<AccessCheck, 'check'>,
   playable: Playable,
   viewer: Omit<AccessRequest, 'query'>,
   token: string | undefined,

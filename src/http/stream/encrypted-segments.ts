@@ -19,66 +19,68 @@ import type { BufferPair } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
 import type { ReadContent, ReadPart } from './write-range.js';
 
-/** Sends encrypted segments to DRM playback IDs. The cache stores segments unencrypted. */
-export interface EncryptedSegments {
-  /** The encrypted form of `init.mp4` or `<number>.m4s`. */
-  encrypt(
-    asset: PlayableAsset,
-    target: { readonly rendition: string; readonly file: string; readonly track: KeyTrack },
-    cached: CachedFile,
-    keys: AssetKeys,
-  ): Promise<SentFile>;
-}
-
 /** Each has about 10 KB. It is reused when a segment is requested again, also through another DRM configuration. */
 const MAX_PLANS = 1000;
 
-export const createEncryptedSegments = (segments: Pick<SegmentProducer, 'segment'>): EncryptedSegments => {
-  const plans = new Map<string, Promise<EncryptionPlan>>();
+/** Encrypts segments for DRM playback IDs while they are sent. The cache stores them unencrypted. */
+export class EncryptedSegments {
+  readonly #segments: Pick<SegmentProducer, 'segment'>;
+  readonly #plans = new Map<string, Promise<EncryptionPlan>>();
 
-  const readPlan = async (asset: PlayableAsset, rendition: string, { path }: CachedFile): Promise<EncryptionPlan> => {
-    const init = await segments.segment(asset, rendition, 'init.mp4');
-    return planEncryption(await readFile(path), parameterSetsOf(await readFile(init.path)));
-  };
+  constructor(segments: Pick<SegmentProducer, 'segment'>) {
+    this.#segments = segments;
+  }
 
-  const planOf = (asset: PlayableAsset, rendition: string, cached: CachedFile): Promise<EncryptionPlan> => {
+  /** The encrypted form of `init.mp4` or `<number>.m4s`. */
+  async encrypt(
+    asset: PlayableAsset,
+    { rendition, file, track }: { readonly rendition: string; readonly file: string; readonly track: KeyTrack },
+    cached: CachedFile,
+    keys: AssetKeys,
+  ): Promise<SentFile> {
+    const key = keys[track];
+    const etag = `${cached.etag.slice(0, -1)}-${Buffer.from(key.kid).toString('hex').slice(0, 8)}"`;
+    if (file === 'init.mp4') {
+      const { kid, iv } = key;
+      const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(keys, track) });
+      const read =
+        (_: ReadContent, { start, end }: ByteRange) =>
+        async () =>
+          bytes.subarray(start, end + 1);
+      return { path: cached.path, sizeBytes: bytes.length, etag, read };
+    }
+    const plan = await this.#planOf(asset, rendition, cached);
+    const cipher = new CbcsCipher(key);
+    return {
+      path: cached.path,
+      sizeBytes: plan.sizeBytes,
+      etag,
+      acquire: cached.acquire,
+      read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, cipher),
+    };
+  }
+
+  #planOf(asset: PlayableAsset, rendition: string, cached: CachedFile): Promise<EncryptionPlan> {
     const name = `${asset.id} ${rendition} ${cached.etag}`;
-    const known = plans.get(name);
-    if (known) return known;
-    const plan = readPlan(asset, rendition, cached);
-    plans.set(name, plan);
-    if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value!);
-    plan.catch(() => plans.delete(name));
+    const before = this.#plans.get(name);
+    if (before) return before;
+    const plan = this.#readPlan(asset, rendition, cached);
+    this.#plans.set(name, plan);
+    if (this.#plans.size > MAX_PLANS) this.#plans.delete(this.#plans.keys().next().value!);
+    plan.catch(() => this.#plans.delete(name));
     return plan;
-  };
+  }
 
-  return {
-    async encrypt(asset, { rendition, file, track }, cached, keys) {
-      const key = keys[track];
-      const etag = `${cached.etag.slice(0, -1)}-${Buffer.from(key.kid).toString('hex').slice(0, 8)}"`;
-      if (file === 'init.mp4') {
-        const { kid, iv } = key;
-        const bytes = encryptInit(await readFile(cached.path), { kid, iv, pssh: psshBoxesOf(keys, track) });
-        const read =
-          (_: ReadContent, { start, end }: ByteRange) =>
-          async () =>
-            bytes.subarray(start, end + 1);
-        return { path: cached.path, sizeBytes: bytes.length, etag, read };
-      }
-      const plan = await planOf(asset, rendition, cached);
-      const cipher = new CbcsCipher(key);
-      return {
-        path: cached.path,
-        sizeBytes: plan.sizeBytes,
-        etag,
-        acquire: cached.acquire,
-        read: (content, range, buffers) => readEncrypted(content, range, buffers, plan, cipher),
-      };
-    },
-  };
-};
+  async #readPlan(asset: PlayableAsset, rendition: string, { path }: CachedFile): Promise<EncryptionPlan> {
+    const init = await this.#segments.segment(asset, rendition, 'init.mp4');
+    return planEncryption(await readFile(path), parameterSetsOf(await readFile(init.path)));
+  }
+}
 
-/** Reads a part of the encrypted segment: reads the clear segment alternately into two buffers and encrypts it in place. */
+/**
+ * Reads a part of the encrypted segment: reads the clear segment alternately into two buffers and
+ * encrypts it in place.
+ */
 const readEncrypted = (
   readContent: ReadContent,
   asked: ByteRange,
@@ -89,8 +91,8 @@ const readEncrypted = (
   const { head, bodyStart } = plan;
   const toClear = bodyStart - head.length;
   const until = asked.end + 1 + toClear;
-  return async (given) => {
-    const first = asked.start + given;
+  return async (offset) => {
+    const first = asked.start + offset;
     if (first < head.length) return head.subarray(first, Math.min(head.length, asked.end + 1));
     const from = first + toClear;
     const start = startOfWhole(plan, from);

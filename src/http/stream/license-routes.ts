@@ -1,12 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
-import type { AccessCheck } from '../../domain/playback/check-access.js';
-import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { AccessCheck } from '../../domain/playback/access-check.js';
+import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import type { ServiceCaller } from '../../net/call-service.js';
-import { accessRequest } from './open-playback.js';
+import { accessRequest } from './playback-opener.js';
 import type { Query } from './viewer-routes.js';
 
 declare module 'fastify' {
@@ -17,9 +17,9 @@ declare module 'fastify' {
 }
 
 export interface LicenseDeps {
-  readonly playables: PlayableFinder;
-  readonly access: AccessCheck;
-  readonly contentKeys: ContentKeys;
+  readonly playables: Pick<PlayableFinder, 'find'>;
+  readonly access: Pick<AccessCheck, 'check'>;
+  readonly contentKeys: Pick<ContentKeys, 'get'>;
   readonly services: ServiceCaller;
 }
 

@@ -13,53 +13,58 @@ const SMALL_PART_BYTES = 32 * 1024;
 /** 32 MiB, enough for 64 concurrent responses. */
 const MAX_LARGE = 128;
 
-/** The two buffers of a response: one is filled while the other is sent. */
-export interface BufferPair {
-  /** Alternates between the two buffers; each is allocated on first use. */
-  next(): Buffer;
-  /** After this call, the buffers must not be used. */
-  release(): void;
-}
-
 /**
  * Buffers for reading files. They are reused, because freed ones occupy memory until the next garbage
- * collection. The number of large buffers is limited: connections that stop reading hold theirs until they are
- * closed.
+ * collection. The number of large buffers is limited: connections that stop reading hold theirs until
+ * they are closed.
  */
-export interface PartBuffers {
-  acquire(): BufferPair;
+export class PartBuffers {
+  readonly #free: Buffer[] = [];
+  #large = 0;
+
+  acquire(): BufferPair {
+    return new BufferPair(
+      () => this.#take(),
+      (buffer) => this.#free.push(buffer),
+    );
+  }
+
+  #take(): Buffer {
+    const free = this.#free.pop();
+    if (free) return free;
+    if (this.#large === MAX_LARGE) return Buffer.allocUnsafeSlow(SMALL_PART_BYTES);
+    this.#large += 1;
+    return Buffer.allocUnsafeSlow(PART_BYTES);
+  }
 }
 
-export const createPartBuffers = (): PartBuffers => {
-  const free: Buffer[] = [];
-  let made = 0;
-  const take = (): Buffer => {
-    const known = free.pop();
-    if (known) return known;
-    if (made === MAX_LARGE) return Buffer.allocUnsafeSlow(SMALL_PART_BYTES);
-    made++;
-    return Buffer.allocUnsafeSlow(PART_BYTES);
-  };
-  return {
-    acquire() {
-      const taken: Buffer[] = [];
-      let turn = 0;
-      return {
-        next() {
-          taken[turn] ??= take();
-          const buffer = taken[turn]!;
-          turn = 1 - turn;
-          return buffer;
-        },
-        release() {
-          for (const buffer of taken.splice(0)) if (buffer.length === PART_BYTES) free.push(buffer);
-        },
-      };
-    },
-  };
-};
+/** The two buffers of a response: one is filled while the other is sent. */
+export class BufferPair {
+  readonly #take: () => Buffer;
+  readonly #free: (buffer: Buffer) => void;
+  readonly #buffers: Buffer[] = [];
+  #turn = 0;
+
+  constructor(take: () => Buffer, free: (buffer: Buffer) => void) {
+    this.#take = take;
+    this.#free = free;
+  }
+
+  /** Alternates between the two buffers; each is allocated on first use. */
+  next(): Buffer {
+    this.#buffers[this.#turn] ??= this.#take();
+    const buffer = this.#buffers[this.#turn]!;
+    this.#turn = 1 - this.#turn;
+    return buffer;
+  }
+
+  /** After this call, the buffers must not be used. */
+  release(): void {
+    for (const buffer of this.#buffers.splice(0)) if (buffer.length === PART_BYTES) this.#free(buffer);
+  }
+}
 
 /** Every `sendFile` of the app uses the same buffers. */
 export const usePartBuffers = (app: FastifyInstance): void => {
-  app.decorate('partBuffers', createPartBuffers());
+  app.decorate('partBuffers', new PartBuffers());
 };

@@ -1,12 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessCheck } from '../../domain/playback/check-access.js';
-import type { Playable } from '../../domain/playback/find-playable.js';
+import { type ContentKeys, keysOf } from '../../domain/drm/content-keys.js';
+import { keySystemsOf } from '../../domain/drm/license.js';
+import type { AccessCheck } from '../../domain/playback/access-check.js';
+import type { Playable, PlayableFinder } from '../../domain/playback/playable-finder.js';
+import { isKinoraError } from '../../lib/errors.js';
 import { escapeHtml } from '../../lib/escape-html.js';
 import { lastOf } from '../../lib/last-of.js';
 import { cardTags } from './card-tags.js';
 import { DEFAULT_TITLE, findThumbnail, videoSize } from './embed.js';
-import { accessRequest } from './open-playback.js';
 import { ownPoster, pageTokens, playlistQuery, withQuery } from './page-query.js';
+import { playbackError } from './playback-error.js';
+import { accessRequest, type PlaybackOpener } from './playback-opener.js';
 import type { Query } from './viewer-routes.js';
 
 /** True for the `Accept` header of a browser that opens a URL; players and tools accept anything or a playlist. */
@@ -33,32 +37,89 @@ const policy = (imageUrl: string | undefined): string =>
 const preloadTag = (source: string): string =>
   `<link rel="preload" as="fetch" crossorigin href="${escapeHtml(source)}">\n    `;
 
-export interface PageState {
+interface PageState {
   /** The status of the playlist. */
   readonly status: number;
   /** The status is final. */
   readonly errored?: boolean;
   /** Why the status is 403; the playlist's response says the same. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** What plays; undefined when the page says why nothing does. */
   readonly playable?: Playable;
   /** Key systems with a license URL for the playback ID; undefined without DRM. */
   readonly keySystems?: readonly string[] | undefined;
 }
 
-export interface PageDeps {
-  readonly access: AccessCheck;
+interface PageDeps {
+  readonly opener: PlaybackOpener;
+  readonly playables: Pick<PlayableFinder, 'find'>;
+  readonly access: Pick<AccessCheck, 'check'>;
+  readonly contentKeys: Pick<ContentKeys, 'get'>;
   readonly template: string;
-  originOf(request: FastifyRequest): string;
-  readonly imageUrl?: string;
+  readonly originOf: (request: FastifyRequest) => string;
+  readonly imageUrl: string | undefined;
 }
 
 type Request = FastifyRequest<{ Querystring: Query }>;
 
-/** Sends the page that plays a playback ID, or says why it can't. */
-export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageDeps) => {
+/** The page that plays a playback ID, or says why it can't. */
+export class PlayerPage {
+  readonly #deps: PageDeps;
+
+  constructor(deps: PageDeps) {
+    this.#deps = deps;
+  }
+
+  async send(request: Request, reply: FastifyReply, playbackId: string): Promise<FastifyReply> {
+    const { template, imageUrl } = this.#deps;
+    const tokens = pageTokens(request.query);
+    request.query.token = tokens.playback;
+    const { status, errored, reason = '', playable, keySystems } = await this.#stateOf(request, reply, playbackId);
+    const source = `/${encodeURIComponent(playbackId)}.m3u8${playlistQuery(request.url, tokens.playback)}`;
+    const values: Record<string, string> = {
+      source,
+      status: errored ? 'errored' : String(status),
+      reason,
+      keySystems: keySystems?.join(' ') ?? '',
+      licenseToken: (keySystems && tokens.license) ?? '',
+      ...(playable
+        ? await this.#extras(request, playable, source)
+        : { title: DEFAULT_TITLE, poster: '', storyboard: '', chapters: '', head: '' }),
+    };
+    const html = template.replace(/\{\{\{head\}\}\}|\{\{(\w+)\}\}/g, (_, name?: string) =>
+      name === undefined ? values.head! : escapeHtml(values[name]!),
+    );
+    return reply
+      .code(status)
+      .headers({
+        'content-security-policy': policy(imageUrl),
+        'referrer-policy': 'strict-origin-when-cross-origin',
+        'x-content-type-options': 'nosniff',
+      })
+      .type('text/html; charset=utf-8')
+      .send(html);
+  }
+
+  async #stateOf(request: Request, reply: FastifyReply, playbackId: string): Promise<PageState> {
+    const { opener, playables, contentKeys } = this.#deps;
+    let playable: Playable;
+    try {
+      ({ playable } = await opener.open(request, reply, playbackId, 'v'));
+    } catch (error) {
+      const { status, body } = playbackError(error);
+      // For the log, and for a header that says when to retry.
+      if (status >= 500) throw error;
+      const isNotReady = isKinoraError(error, 'asset_not_ready');
+      const errored = isNotReady && (await playables.find(playbackId))?.status === 'errored';
+      return { status, errored, reason: status === 403 ? body.message : undefined };
+    }
+    const keys = await keysOf(contentKeys, playable);
+    return { status: 200, playable, keySystems: keys && keySystemsOf(keys) };
+  }
+
   /** What the page needs beside the playlist; each of them is empty if the video does not have it. */
-  const extras = async (request: Request, playable: Playable, source: string) => {
+  async #extras(request: Request, playable: Playable, source: string) {
+    const { access, originOf, imageUrl } = this.#deps;
     const { query } = request;
     const tokens = pageTokens(query);
     const origin = originOf(request);
@@ -86,37 +147,5 @@ export const createPlayerPage = ({ access, template, originOf, imageUrl }: PageD
         playable.chapters.length > 0 ? `${path}/metadata.json${playlistQuery(request.url, tokens.playback)}` : '',
       head: preloadTag(source) + cardTags({ title, origin, url: origin + request.url, size, thumbnail }),
     };
-  };
-
-  return async (
-    request: Request,
-    reply: FastifyReply,
-    playbackId: string,
-    { status, errored, reason = '', playable, keySystems }: PageState,
-  ): Promise<FastifyReply> => {
-    const tokens = pageTokens(request.query);
-    const source = `/${encodeURIComponent(playbackId)}.m3u8${playlistQuery(request.url, tokens.playback)}`;
-    const values: Record<string, string> = {
-      source,
-      status: errored ? 'errored' : String(status),
-      reason,
-      keySystems: keySystems?.join(' ') ?? '',
-      licenseToken: (keySystems && tokens.license) ?? '',
-      ...(playable
-        ? await extras(request, playable, source)
-        : { title: DEFAULT_TITLE, poster: '', storyboard: '', chapters: '', head: '' }),
-    };
-    const html = template.replace(/\{\{\{head\}\}\}|\{\{(\w+)\}\}/g, (_, name?: string) =>
-      name === undefined ? values.head! : escapeHtml(values[name]!),
-    );
-    return reply
-      .code(status)
-      .headers({
-        'content-security-policy': policy(imageUrl),
-        'referrer-policy': 'strict-origin-when-cross-origin',
-        'x-content-type-options': 'nosniff',
-      })
-      .type('text/html; charset=utf-8')
-      .send(html);
-  };
-};
+  }
+}

@@ -69,7 +69,7 @@ interface OpenedContent {
   close(): Promise<void>;
 }
 
-/** From elsewhere, from memory, if it is there, or from the disk. */
+/** From a stream of its own, from memory if it is there, or from the disk. */
 const openContent = async (reply: FastifyReply, file: SentFile, range: ByteRange): Promise<OpenedContent> => {
   if (file.stream) {
     const stream = await file.stream({ start: range.start, end: range.end + 1 });

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { allowsFile } from '../../domain/playback/allows-file.js';
 import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
-import { refusal } from '../../domain/signing/verify-token.js';
+import { rejection } from '../../domain/signing/verify-token.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { contentDisposition } from './content-disposition.js';
-import { immutableFor, type OpenedPlayback } from './open-playback.js';
+import { immutableFor, type OpenedPlayback } from './playback-opener.js';
 import { sendFile } from './send-file.js';
 import type { Query } from './viewer-routes.js';
 
@@ -33,13 +33,13 @@ export const sendRendition = async (
   const extension = FILE_NAME.exec(name)?.[1];
   if (extension === undefined) throw new KinoraError('not_found');
   // Unlike segments, a file can't be encrypted.
-  if (policy === 'drm') throw refusal('Static renditions are not available with DRM');
+  if (policy === 'drm') throw rejection('Static renditions are not available with DRM');
   const opened = await openRendition(assetId, name);
   if (!opened) throw new KinoraError('not_found');
   try {
     const { width, height } = opened.rendition;
     const size = extension === 'm4a' ? undefined : { width: width ?? Infinity, height: height ?? Infinity };
-    if (!allowsFile(playable, access, size)) throw refusal('Playback is restricted');
+    if (!allowsFile(playable, access, size)) throw rejection('Playback is restricted');
     reply.header('cache-control', immutableFor({ playable, access }));
     const download = lastOf(request.query.download);
     if (download) reply.header('content-disposition', contentDisposition(download, name));

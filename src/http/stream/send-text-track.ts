@@ -7,12 +7,12 @@ import {
   windowTimes,
   writeTextPlaylist,
 } from '../../domain/playback/write-playlist.js';
-import { refusal } from '../../domain/signing/verify-token.js';
+import { rejection } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/plan/segment-times.js';
 import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text/text-index.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
-import { allowKeepingPlaylist, immutableFor, type OpenedPlayback } from './open-playback.js';
+import { allowKeepingPlaylist, immutableFor, type OpenedPlayback } from './playback-opener.js';
 import { sendText } from './send-text.js';
 
 const PLAYLIST = 'application/vnd.apple.mpegurl';
@@ -81,7 +81,7 @@ export const sendTextRendition = async (
   const number = /^(0|[1-9]\d{0,6})\.vtt$/.exec(file)?.[1];
   const times = number === undefined ? undefined : segmentSeconds(playable.plan, Number(number));
   if (!times) throw new KinoraError('not_found');
-  if (access.signed && !isInClip(file, clip)) throw refusal('Token signature is invalid');
+  if (access.signed && !isInClip(file, clip)) throw rejection('Token signature is invalid');
   reply.header('cache-control', immutableFor({ playable, access }));
   return sendText(request, reply, WEBVTT, textSegment(text, times.startSeconds, times.endSeconds));
 };

@@ -10,22 +10,26 @@ const METHODS = READING_METHODS.join(', ');
 
 type Handler<P> = (request: FastifyRequest<{ Params: P; Querystring: Query }>, reply: FastifyReply) => Promise<unknown>;
 
+/** Adds a route for viewers. */
+export type ViewerRoute = <P>(url: string, handler: Handler<P>) => void;
+
 const namesNothing = (params: unknown): boolean => {
   const { name, playbackId = name } = params as { name?: string; playbackId?: string };
   return playbackId !== undefined && !isId(playbackId.replace(/\.(m3u8|mpd)$/, ''));
 };
 
 /**
- * Lets pages of any origin read the responses of `app`'s routes, and refuses all methods but reading. A name that
- * can't be a playback ID is not found, so that a request to a non-existent path is not treated as a viewer's.
+ * Lets pages of any origin read the responses of `app`'s routes, and rejects all methods but reading. A
+ * name that can't be a playback ID is not found, so that a request to a non-existent path is not
+ * treated as a viewer's.
  */
-export const acceptViewers = (app: FastifyInstance) => {
+export const acceptViewers = (app: FastifyInstance): ViewerRoute => {
   app.addHook('onRequest', (request, reply, done) => {
     if (!isReading(request.method) && namesNothing(request.params)) throw new KinoraError('not_found');
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
-      // For playlists and for refusals of public IDs; segments, images and non-public responses set their own.
+      // For playlists and for rejections of public IDs; segments, images and non-public responses set their own.
       'cache-control': 'no-cache',
     });
     if (request.method === 'OPTIONS') {

@@ -1,5 +1,6 @@
 import type { Row } from '../../db/schema.js';
-import type { Artifact, DomainContext } from '../../domain/context.js';
+import type { DomainContext } from '../../domain/context.js';
+import type { Artifact } from '../../domain/signing/artifact-urls.js';
 import type { RobotsJobView } from '../api/serialize.js';
 
 type Job = Row<'robots_job'>;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDeliveries } from '#kinora/db/tables/playback/usage.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
-import { createDeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { listDeliveryUsage } from '#kinora/domain/usage/list-delivery-usage.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 const start = (writeMs = 3_600_000, clock = systemClock, options = {}) => {
   const logger = memoryLogger();
   const { database } = opened;
-  return { logger, counter: createDeliveryCounter({ database, clock, logger, writeMs, ...options }) };
+  return { logger, counter: new DeliveryCounter({ database, clock, logger, writeMs, ...options }) };
 };
 const rows = () => db().selectFrom('delivery_usage').selectAll().orderBy('minute').orderBy('tier').execute();
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandGroups } from '#kinora/cli/commands.js';
-import { createLogTail } from '#kinora/telemetry/log-tail.js';
+import { LogTail } from '#kinora/telemetry/log-tail.js';
 import { createLogger } from '#kinora/telemetry/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { shortLived } from '../../support/processes/node-flags.js';
@@ -65,7 +65,7 @@ const run = async (line: string) => {
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  const logTail = createLogTail();
+  const logTail = new LogTail();
   const logger = createLogger('info', 'json', logTail.tee({ write: () => undefined }));
   server = await boot({ logger, logTail });
   const video = await fixture('video-only.mp4');

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectControl } from '#kinora/control/control-client.js';
+import { ControlConnection } from '#kinora/control/control-client.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { serveFiles } from '../../support/wire/create-asset.js';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await writeFile(join(directory, 'broken.mp4'), 'This is not a video.'.repeat(100));
   files = await serveFiles([join(directory, 'broken.mp4')]);
   server = await boot();
-  const control = (await connectControl(server.dataDir))!;
+  const control = (await ControlConnection.open(server.dataDir))!;
   const url = String(await control.call('console link', {}));
   control.close();
   expect(url.startsWith(`${server.url}/console/login#`)).toBe(true);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { renditionChild } from '#kinora/domain/playback/write-playlist.js';
-import { type ChildSigner, createChildSigner, type Grant } from '#kinora/domain/signing/child-signature.js';
+import { ChildSigner, type Grant } from '#kinora/domain/signing/child-signer.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { inSeconds, type OwnedKey, signToken } from '../../support/players/playback-token.js';
@@ -180,7 +180,7 @@ it('refuses what the origin refuses, in the same words, also when it is cached',
   const [path, query] = segment!.split('?') as [string, string];
   const clipped = await signedSegments(edge, 600, { asset_start_time: 0, asset_end_time: 3 });
   const [, playbackId, plan, rendition] = new URL(segment!).pathname.split('/') as [string, string, string, string];
-  const signer = createChildSigner(EDGE_SECRET);
+  const signer = new ChildSigner(EDGE_SECRET);
   const ofNow = { expiresAtSeconds: inSeconds(600), keyId: key.keyId };
   const signedAs = (signed: ChildSigner, grant: Grant) =>
     `${path}?signature=${signed.sign(playbackId, renditionChild(plan, rendition, undefined), grant)}`;
@@ -195,7 +195,7 @@ it('refuses what the origin refuses, in the same words, also when it is cached',
     signedAs(signer, { ...ofNow, expiresAtSeconds: inSeconds(-1) }),
     signedAs(signer, { ...ofNow, keyId: 'K'.repeat(40) }),
     signedAs(signer, { ...ofNow, restrictionId: 'R'.repeat(40) }),
-    signedAs(createChildSigner('another-secret-of-32-characters'), ofNow),
+    signedAs(new ChildSigner('another-secret-of-32-characters'), ofNow),
     clipped[0]!.replace(/\d+\.m4s/, '2.m4s'),
     segment!.replace(/\/\d+\.m4s/, '/9999.m4s'),
     segment!.replace(/\/\d+\.m4s/, '/x.m4s'),

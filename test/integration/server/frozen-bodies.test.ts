@@ -9,7 +9,7 @@ import { createOriginClient } from '#kinora/net/origin-client.js';
 import { postRecording } from '#kinora/net/post-recording.js';
 import { createServiceCaller } from '#kinora/net/service-caller.js';
 import { createWebhookSender } from '#kinora/net/webhook-sender.js';
-import { createSegmentPeers } from '#kinora/nodes/segment-peers.js';
+import { SegmentOwner } from '#kinora/nodes/segment-owner.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 
@@ -56,9 +56,9 @@ describe.concurrent('a server that freezes in the middle of a body', () => {
     const [peer, self] = ['peer', 'self'].map((id) => ({ id, internalUrl: server.url }) as never) as [never, never];
     const avoided: string[] = [];
     const outcomes: string[] = [];
-    const peers = createSegmentPeers({
+    const peers = new SegmentOwner({
       nodes: { self, owners: () => [peer, self], avoid: (id) => void avoided.push(id) },
-      signature: { sign: () => 'signed' } as never,
+      signature: { sign: () => 'signed' },
       logger: memoryLogger(),
       metrics: { nodeAsked: (outcome) => void outcomes.push(outcome) },
     });

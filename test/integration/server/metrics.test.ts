@@ -4,7 +4,7 @@ import { createMetricsApp } from '#kinora/http/ops/metrics.js';
 import { newUuid } from '#kinora/lib/ids.js';
 import { mediaPriority } from '#kinora/pool/media-pool.js';
 import type { AudioChunkJob } from '#kinora/pool/protocol.js';
-import { createMetrics } from '#kinora/telemetry/metrics.js';
+import { Metrics } from '#kinora/telemetry/metrics.js';
 import { quietLogger } from '../../support/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { startHostilePool } from '../../support/processes/hostile-pool.js';
@@ -54,7 +54,7 @@ const scrapeUntil = async (isThere: (series: Series) => boolean): Promise<Series
 };
 
 const waiting = async (database: Database) => {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   const app = createMetricsApp({
     metrics,
     database,
@@ -222,7 +222,7 @@ it('still tells the rest when the database is unavailable', async () => {
 });
 
 it('tells how much media waits for a process', async () => {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   const { pool, run, stop } = await startHostilePool({ metrics, size: 1 });
   const ends = new AbortController();
   const { signal } = ends;
@@ -246,7 +246,7 @@ it('tells how much media waits for a process', async () => {
 
 it('counts lost media processes, and is ready as long as another one comes', async () => {
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ok' });
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   const { pool, run, stop } = await startHostilePool({ metrics });
   try {
     await expect(run('crash')).rejects.toThrow('The media process crashed');

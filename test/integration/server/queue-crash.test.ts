@@ -11,7 +11,7 @@ const JOBS = 600;
 
 const WORKER = `
   const { openDatabase } = await kinora('db/open-database.js');
-  const { createRunner } = await kinora('queue/runner.js');
+  const { Runner } = await kinora('queue/runner.js');
   const { systemClock } = await kinora('lib/clock.js');
   const { newShortId } = await kinora('lib/ids.js');
   const { sql } = await import(${JSON.stringify(import.meta.resolve('kysely'))});
@@ -23,7 +23,7 @@ const WORKER = `
     console.log('handled');
   };
   const workers = [{ queue: { name: 'crash' }, concurrency: 4, handler }];
-  await createRunner({ database, workers, logger, clock: systemClock, workerId: newShortId(), leaseMs: 600 }).start();`;
+  await new Runner({ database, workers, logger, clock: systemClock, workerId: newShortId(), leaseMs: 600 }).start();`;
 
 it.skipIf(!hasPostgres())('does every job although workers are killed, and ends none twice', async () => {
   const server = await startPostgres();

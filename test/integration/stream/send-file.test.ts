@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fastify from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPartBuffers, PART_BYTES, usePartBuffers } from '#kinora/http/stream/part-buffers.js';
+import { PART_BYTES, PartBuffers, usePartBuffers } from '#kinora/http/stream/part-buffers.js';
 import { type SentFile, sendFile } from '#kinora/http/stream/send-file.js';
 
 /** More than all buffers between two processes hold. */
@@ -158,7 +158,7 @@ test('closes a connection whose reader takes nothing for a minute', async () => 
 });
 
 test('hands out only so many large buffers, and the same again', () => {
-  const buffers = createPartBuffers();
+  const buffers = new PartBuffers();
   const pairs = Array.from({ length: 100 }, () => buffers.acquire());
   const lent = pairs.map((pair) => [pair.next(), pair.next(), pair.next()] as const);
   expect(lent.every(([first, second, third]) => first !== second && first === third)).toBe(true);

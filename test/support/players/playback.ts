@@ -7,15 +7,16 @@ import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
-import { type ContentKeys, createContentKeys } from '#kinora/domain/drm/content-keys.js';
+import { ContentKeys } from '#kinora/domain/drm/content-keys.js';
 import type { DrmSettings } from '#kinora/domain/drm/settings.js';
-import { type AccessCheck, accessRowsOf, createAccessCheck } from '#kinora/domain/playback/check-access.js';
-import { createPlayableFinder, type PlayableFinder } from '#kinora/domain/playback/find-playable.js';
+import { AccessCheck, accessRowsOf } from '#kinora/domain/playback/access-check.js';
+import { PlayableFinder } from '#kinora/domain/playback/playable-finder.js';
 import { type OpenRendition, RenditionOpener } from '#kinora/domain/renditions/open-rendition.js';
-import { createDeliveryCounter, type DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
 import { EarlySources } from '#kinora/early/sources.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
 import { licenseRoutes } from '#kinora/http/stream/license-routes.js';
+import { PlaybackOpener } from '#kinora/http/stream/playback-opener.js';
 import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -97,14 +98,17 @@ export const startPlayback = async ({
     allowPrivate: allowServices,
     ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
   });
-  const deferredKeys: ContentKeys = { get: (...of) => contentKeys!.get(...of) };
-  const playables: PlayableFinder = {
+  const deferredKeys: Pick<ContentKeys, 'get'> = { get: (...of) => contentKeys!.get(...of) };
+  const playables: Pick<PlayableFinder, 'find' | 'findAdditional' | 'forget' | 'expireAll'> = {
     find: (...of) => finder!.find(...of),
     findAdditional: (...of) => finder!.findAdditional(...of),
     forget: (id) => finder!.forget(id),
     expireAll: () => finder!.expireAll(),
   };
-  const deferredAccess: AccessCheck = {
+  const deferredAccess: Pick<
+    AccessCheck,
+    'check' | 'checkChild' | 'forgetSigningKey' | 'forgetPlaybackRestriction' | 'expireAll'
+  > = {
     check: (...of) => access!.check(...of),
     checkChild: (...of) => access!.checkChild(...of),
     forgetSigningKey: (id) => access!.forgetSigningKey(id),
@@ -114,9 +118,11 @@ export const startPlayback = async ({
   const api = await startApi({
     ...options,
     streamPlugin: async (scope) => {
+      const opener = new PlaybackOpener(playables, deferredAccess);
       const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
       await scope.register(
         streamRoutes({
+          opener,
           playables,
           access: deferredAccess,
           segments,
@@ -127,26 +133,26 @@ export const startPlayback = async ({
         }),
       );
       await scope.register(licenseRoutes({ playables, access: deferredAccess, contentKeys: deferredKeys, services }));
-      await scope.register(imageRoutes({ playables, access: deferredAccess, images }));
+      await scope.register(imageRoutes({ opener, images }));
     },
     onSigningKeyDeleted: deferredAccess.forgetSigningKey,
     onPlaybackRestrictionChanged: deferredAccess.forgetPlaybackRestriction,
   });
   const installationSecret = await getInstallationSecret(api.database.queryable);
-  access = createAccessCheck({
+  access = new AccessCheck({
     childSecret: installationSecret,
     rows: accessRowsOf(api.database),
     clock: api.clock,
     riskyUserAgents: ['curl', 'lavf'],
   });
-  contentKeys = createContentKeys({ database: api.database, installationSecret, services });
+  contentKeys = new ContentKeys({ database: api.database, installationSecret, services });
   const renditions = new RenditionOpener({ database: api.database, blobs, clock: api.clock });
   openRendition = (...of) => renditions.open(...of);
-  finder = createPlayableFinder({
+  finder = new PlayableFinder({
     ...{ database: api.database, clock: api.clock, early: earlySources },
     maxBytes: 2 ** 24,
   });
-  deliveries = createDeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
+  deliveries = new DeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
   const db = api.database.queryable;
   const drmConfigurationId = await createDrmConfiguration(
     api.database,

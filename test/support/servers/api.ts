@@ -13,7 +13,7 @@ import { sessionCookieName } from '#kinora/domain/access/sessions.js';
 import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
 import type { VideoQuality } from '#kinora/domain/requests/asset-request.js';
-import { createArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
+import { ArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
 import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
 import type { UploadTargets } from '#kinora/domain/uploads/upload-writer.js';
@@ -81,7 +81,7 @@ export const startApi = async ({
     sourceBuckets: [],
     recognizesSpeech: false,
     assetHook: robotsHook,
-    artifactUrls: createArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
+    artifactUrls: new ArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
     apiUrl: () => origin,
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onPlayableChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { loadConfig } from '#kinora/config/load-config.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newSecret, newUuid } from '#kinora/lib/ids.js';
-import { createKinora, type Overrides } from '#kinora/server.js';
+import { Kinora, type Overrides } from '#kinora/server.js';
 import { createLogger } from '#kinora/telemetry/logger.js';
 import { makeTestDataDir } from './database.js';
 
@@ -41,7 +41,7 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
       ...env,
     },
   });
-  const kinora = await createKinora(config, {
+  const kinora = new Kinora(config, {
     logger: createLogger(process.env.KINORA_TEST_LOG ? 'debug' : 'error', 'json'),
     clock: systemClock,
     ...overrides,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Access, AccessCheck, AccessRequest } from '../../domain/playback/check-access.js';
-import type { Playable, PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { Access, AccessCheck, AccessRequest } from '../../domain/playback/access-check.js';
+import type { Playable, PlayableFinder } from '../../domain/playback/playable-finder.js';
 import type { ReadyPlayable } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -10,24 +10,6 @@ export interface OpenedPlayback {
   /** The finder's own object; a new one after the asset was read again. */
   readonly playable: ReadyPlayable;
   readonly access: Access;
-}
-
-/** The steps of every viewer's request, in this order: find the asset, check access, check the state. */
-export interface OpenPlayback {
-  /**
-   * Requires a token or, where `child` is given, a signature of it. Marks the response as private when the ID is not
-   * public.
-   * @throws KinoraError `not_found`, `forbidden`, `invalid_parameters`, `asset_not_ready`
-   */
-  open(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    playbackId: string,
-    audience: Audience,
-    child?: string,
-  ): Promise<OpenedPlayback>;
-  /** Requires a signature; for URLs in playlists. */
-  openChild(request: FastifyRequest, reply: FastifyReply, playbackId: string, child: string): Promise<OpenedPlayback>;
 }
 
 const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
@@ -41,30 +23,65 @@ export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
   return opened;
 };
 
-/** @param cacheTag the name of a response header that gets the ID of the asset, so that a CDN can purge what it has of it */
-export const createOpenPlayback = (playables: PlayableFinder, access: AccessCheck, cacheTag?: string): OpenPlayback => {
-  const finish = async (
+/** The steps of every viewer's request, in this order: find the asset, check access, check the state. */
+export class PlaybackOpener {
+  readonly #playables: Pick<PlayableFinder, 'find'>;
+  readonly #access: Pick<AccessCheck, 'check' | 'checkChild'>;
+  readonly #cacheTag: string | undefined;
+
+  /**
+   * @param cacheTag the name of a response header that gets the ID of the asset, so that a CDN can
+   * purge what it has of it
+   */
+  constructor(
+    playables: Pick<PlayableFinder, 'find'>,
+    access: Pick<AccessCheck, 'check' | 'checkChild'>,
+    cacheTag?: string,
+  ) {
+    this.#playables = playables;
+    this.#access = access;
+    this.#cacheTag = cacheTag;
+  }
+
+  /**
+   * Requires a token or, where `child` is passed, a signature of it. Marks the response as private when
+   * the ID is not public.
+   * @throws KinoraError `not_found`, `forbidden`, `invalid_parameters`, `asset_not_ready`
+   */
+  async open(
+    request: FastifyRequest,
     reply: FastifyReply,
-    playable: Playable | undefined,
-    judge: (playable: Playable) => Promise<Access>,
-  ): Promise<OpenedPlayback> => {
+    playbackId: string,
+    audience: Audience,
+    child?: string,
+  ): Promise<OpenedPlayback> {
+    const playable = await this.#find(reply, playbackId);
+    return requirePlan(playable, await this.#access.check(playable, accessRequest(request), audience, child));
+  }
+
+  /** Requires a signature; for URLs in playlists. */
+  async openChild(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    child: string,
+  ): Promise<OpenedPlayback> {
+    const playable = await this.#find(reply, playbackId);
+    return requirePlan(playable, await this.#access.checkChild(playable, accessRequest(request), child));
+  }
+
+  async #find(reply: FastifyReply, playbackId: string): Promise<Playable> {
+    const playable = await this.#playables.find(playbackId);
     if (!playable) throw new KinoraError('not_found');
-    if (cacheTag !== undefined) reply.header(cacheTag, playable.assetId);
+    if (this.#cacheTag !== undefined) reply.header(this.#cacheTag, playable.assetId);
     if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');
-    const granted = await judge(playable);
-    if (!isPlayable(playable)) throw new KinoraError('asset_not_ready');
-    return { playable, access: granted };
-  };
-  return {
-    open: async (request, reply, playbackId, audience, child) =>
-      finish(reply, await playables.find(playbackId), (playable) =>
-        access.check(playable, accessRequest(request), audience, child),
-      ),
-    openChild: async (request, reply, playbackId, child) =>
-      finish(reply, await playables.find(playbackId), (playable) =>
-        access.checkChild(playable, accessRequest(request), child),
-      ),
-  };
+    return playable;
+  }
+}
+
+const requirePlan = (playable: Playable, access: Access): OpenedPlayback => {
+  if (!isPlayable(playable)) throw new KinoraError('asset_not_ready');
+  return { playable, access };
 };
 
 export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest => ({
@@ -81,7 +98,7 @@ const EARLY_MAX_AGE_SECONDS = 5;
 export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
   `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
 
-/** The playlists of renditions never change once the asset is ready; what is deleted must disappear within a minute. */
+/** Rendition playlists of a ready asset never change; what is deleted must disappear within a minute. */
 const PLAYLIST_MAX_AGE_SECONDS = 60;
 
 /** Lets shared caches keep the playlist of a rendition, if it is public and complete. */

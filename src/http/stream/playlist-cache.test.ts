@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { keepPlaylists } from './kept-playlists.js';
-import type { OpenedPlayback } from './open-playback.js';
+import type { OpenedPlayback } from './playback-opener.js';
+import { PlaylistCache } from './playlist-cache.js';
 
 const opened = (policy: 'public' | 'signed' = 'public', modifiers: object = {}): OpenedPlayback => ({
   playable: { policy, meta: {}, tracks: [] } as unknown as OpenedPlayback['playable'],
@@ -15,25 +15,27 @@ const opened = (policy: 'public' | 'signed' = 'public', modifiers: object = {}):
 /** Adds to each playlist how many have been composed so far. */
 const counting = () => {
   let composed = 0;
-  return keepPlaylists((_playable, _access, base, origin) => {
+  return new PlaylistCache((_playable, _access, base, origin) => {
     composed += 1;
     return `${composed} ${base} ${origin}`;
   });
 };
 
 test('the playlist of a public ID is composed once, until the asset is read again', () => {
-  const playlist = counting();
+  const playlists = counting();
   const first = opened();
-  expect(playlist(first, 'a/', 'http://a').body).toBe('1 a/ http://a');
+  expect(playlists.get(first, 'a/', 'http://a').body).toBe('1 a/ http://a');
   // Access is checked for each request; the finder's object stays the same.
-  expect(playlist({ ...first, access: opened().access }, 'a/', 'http://a')).toBe(playlist(first, 'a/', 'http://a'));
-  const changed = playlist(opened(), 'a/', 'http://a');
+  expect(playlists.get({ ...first, access: opened().access }, 'a/', 'http://a')).toBe(
+    playlists.get(first, 'a/', 'http://a'),
+  );
+  const changed = playlists.get(opened(), 'a/', 'http://a');
   expect(changed.body).toBe('2 a/ http://a');
-  expect(changed.etag).not.toBe(playlist(first, 'a/', 'http://a').etag);
+  expect(changed.etag).not.toBe(playlists.get(first, 'a/', 'http://a').etag);
 });
 
 test('another host or another form of the address gets its own', () => {
-  const playlist = counting();
+  const playlists = counting();
   const asked = opened();
   const bodies = [
     ['a/', 'http://a'],
@@ -42,7 +44,7 @@ test('another host or another form of the address gets its own', () => {
     ['../a/', undefined],
     ['../a/', undefined],
     ['a/', 'http://a'],
-  ].map(([base, origin]) => playlist(asked, base!, origin).body);
+  ].map(([base, origin]) => playlists.get(asked, base!, origin).body);
   expect(bodies).toEqual([
     '1 a/ http://a',
     '2 a/ http://b',
@@ -54,12 +56,12 @@ test('another host or another form of the address gets its own', () => {
 });
 
 test('a signed playlist is never kept, nor one with parameters, nor do they disturb the one that is', () => {
-  const playlist = counting();
+  const playlists = counting();
   const signed = opened('signed');
   const bare = opened();
   const withParameters = { ...bare, access: opened('public', { max_resolution: '720p' }).access };
   const bodies = [signed, signed, bare, withParameters, withParameters, bare].map(
-    (asked) => (playlist(asked, 'a/', undefined).body as string)[0],
+    (asked) => (playlists.get(asked, 'a/', undefined).body as string)[0],
   );
   expect(bodies).toEqual(['1', '2', '3', '4', '5', '3']);
 });

@@ -1,34 +1,52 @@
 import { throwIfAborted } from '../lib/abort.js';
 import { GENERATION } from '../media/plan/generation.js';
 import { getFromNode } from '../net/get-from-node.js';
-import type { SegmentPeers } from '../packager/segment-peers.js';
+import type { PeerSegment, SegmentPeers } from '../packager/segment-peers.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type InternalSignature, SIGNATURE_HEADER } from './internal-signature.js';
-import type { LiveNodes } from './live-nodes.js';
+import type { Membership } from './membership.js';
 import { MESSAGE_TYPE, SEGMENT_PATH, writeSegmentMessage } from './segment-message.js';
 
-interface SegmentPeersOptions {
-  readonly nodes: Pick<LiveNodes, 'self' | 'owners' | 'avoid'>;
-  readonly signature: InternalSignature;
+interface SegmentOwnerOptions {
+  readonly nodes: Pick<Membership, 'self' | 'owners' | 'avoid'>;
+  readonly signature: Pick<InternalSignature, 'sign'>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'nodeAsked'>;
 }
 
-/** All renditions and the audio of so many segments are made by one server, which fetches their part of the source once. */
+/**
+ * All renditions and the audio of so many segments are created by one server, which fetches their part
+ * of the source once.
+ */
 const WINDOW_SEGMENTS = 8;
 /** Longer than a segment takes on a busy server. */
 const RESPONSE_LIMIT_MS = 15_000;
 
-const placeOf = (assetId: string, number: number): string => `${assetId} ${Math.floor(number / WINDOW_SEGMENTS)}`;
+const keyOf = (assetId: string, number: number): string => `${assetId} ${Math.floor(number / WINDOW_SEGMENTS)}`;
 
-/** Asks the server that owns a segment for it, so that each one is made once. */
-export const createSegmentPeers = ({ nodes, signature, logger, metrics }: SegmentPeersOptions): SegmentPeers => ({
-  isElsewhere: (assetId, placedBy) => nodes.owners(placeOf(assetId, placedBy), GENERATION)[0]!.id !== nodes.self.id,
-  get: async (segment, placedBy, { signal, priority }) => {
+/** Asks the server that owns a segment for it, so that each one is created once. */
+export class SegmentOwner implements SegmentPeers {
+  readonly #options: SegmentOwnerOptions;
+
+  constructor(options: SegmentOwnerOptions) {
+    this.#options = options;
+  }
+
+  isRemote(assetId: string, placedBy: number): boolean {
+    const { nodes } = this.#options;
+    return nodes.owners(keyOf(assetId, placedBy), GENERATION)[0]!.id !== nodes.self.id;
+  }
+
+  async get(
+    segment: PeerSegment,
+    placedBy: number,
+    { signal, priority }: Parameters<SegmentPeers['get']>[2],
+  ): Promise<Uint8Array | undefined> {
+    const { nodes, signature, logger, metrics } = this.#options;
     const body = writeSegmentMessage({ ...segment, priority, generation: GENERATION });
-    for (const { id, internalUrl } of nodes.owners(placeOf(segment.asset.id, placedBy), GENERATION)) {
-      // Those after this server would only be asked for what it can make itself.
+    for (const { id, internalUrl } of nodes.owners(keyOf(segment.asset.id, placedBy), GENERATION)) {
+      // Those after this server would only be asked for what it can create itself.
       if (id === nodes.self.id) break;
       const headers = { [SIGNATURE_HEADER]: signature.sign(SEGMENT_PATH, body), 'content-type': MESSAGE_TYPE };
       try {
@@ -45,5 +63,5 @@ export const createSegmentPeers = ({ nodes, signature, logger, metrics }: Segmen
       }
     }
     return undefined;
-  },
-});
+  }
+}

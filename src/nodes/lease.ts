@@ -1,10 +1,11 @@
 import type { Clock } from '../lib/clock.js';
 
 /**
- * The end of a lease by the clock of this process, whatever the database does: a renewal that gets no answer must not
- * keep the holder at work. Count from before the query was sent, so that the lease ends here before it ends there.
+ * A lease by the clock of this process, whatever the database does: a renewal without a response must
+ * not keep the holder running. Count from before the query was sent, so that the lease ends here before
+ * it ends there.
  */
-export class LeaseEnd {
+export class Lease {
   readonly #clock: Clock;
   readonly #onEnd: () => void;
   #untilMs: number;
@@ -32,7 +33,7 @@ export class LeaseEnd {
     if (!this.isOver) this.#untilMs = untilMs;
   }
 
-  /** The holder has let go. */
+  /** The holder has released it. */
   cancel(): void {
     this.#isCancelled = true;
     clearTimeout(this.#timer);

@@ -1,17 +1,20 @@
 import type { preHandlerAsyncHookHandler } from 'fastify';
-import type { PlayableFinder } from '../../domain/playback/find-playable.js';
+import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import { passThrough } from '../pass-through.js';
 
-/** The servers that play what this one can't. */
-export interface Elsewhere {
+/**
+ * The servers that play what this one can't. An interface, because only `server/` may open connections to
+ * them.
+ */
+export interface Owners {
   /** One that makes another generation. */
-  generation(generation: number, key: string): Origin | undefined;
+  ofGeneration(generation: number, key: string): Origin | undefined;
   /** Whether anything plays early on another server. */
   hasEarly(): boolean;
   /** The one on which an asset, or the playback ID of an upload, plays early. */
-  early(id: string): Origin | undefined;
+  ofEarly(id: string): Origin | undefined;
 }
 
 interface Params {
@@ -22,24 +25,21 @@ interface Params {
 }
 
 /**
- * Passes requests to other servers. While a release that makes other bytes is rolled out, players keep the URLs of the
- * playlist that they have loaded; and an asset plays early where it is imported.
+ * Passes requests to other servers. While a release that makes other bytes is rolled out, players keep
+ * the URLs of the playlist that they have loaded; and an asset plays early where it is ingested.
  */
-export const playElsewhere = (
-  elsewhere: Elsewhere,
-  playables: Pick<PlayableFinder, 'find'>,
-): preHandlerAsyncHookHandler => {
+export const proxyToOwner = (owners: Owners, playables: Pick<PlayableFinder, 'find'>): preHandlerAsyncHookHandler => {
   const findEarly = async (playbackId: string): Promise<Origin | undefined> => {
-    if (!elsewhere.hasEarly()) return undefined;
+    if (!owners.hasEarly()) return undefined;
     const playable = await playables.find(playbackId);
     if (playable && (playable.status !== 'preparing' || playable.plan)) return undefined;
-    return elsewhere.early(playable?.assetId ?? playbackId);
+    return owners.ofEarly(playable?.assetId ?? playbackId);
   };
   return async (request, reply) => {
     const { name, playbackId = name?.replace(/\.(m3u8|mpd)$/, ''), plan } = request.params as Params;
     if (playbackId === undefined) return;
     const isOther = plan !== undefined && /^[1-9]\d{0,5}$/.test(plan) && Number(plan) !== GENERATION;
-    const server = isOther ? elsewhere.generation(Number(plan), playbackId) : await findEarly(playbackId);
-    return server && passThrough(server, request, reply);
+    const owner = isOther ? owners.ofGeneration(Number(plan), playbackId) : await findEarly(playbackId);
+    return owner && passThrough(owner, request, reply);
   };
 };

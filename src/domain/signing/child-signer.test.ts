@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createChildSigner, type Grant } from './child-signature.js';
+import { ChildSigner, type Grant } from './child-signer.js';
 
-const signer = createChildSigner('secret');
+const signer = new ChildSigner('secret');
 const id = 'p'.repeat(40);
 const grant: Grant = { expiresAtSeconds: 1_800_000_000, keyId: 'K'.repeat(40), restrictionId: 'R'.repeat(40) };
 
@@ -48,6 +48,6 @@ describe.each(['before it was seen', 'after'])('nothing of it can be changed, %s
     expect(signer.verify(id, '1/720p/', moved)).toBeUndefined();
   });
   test('another installation', () => {
-    expect(createChildSigner('other').verify(id, '1/720p/', signature)).toBeUndefined();
+    expect(new ChildSigner('other').verify(id, '1/720p/', signature)).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { quietLogger } from '../../test/support/logger.js';
 import { scriptedDatabase } from '../../test/support/scripted-database.js';
 import { systemClock } from '../lib/clock.js';
-import { createClaims } from './claim-jobs.js';
+import { Claims } from './claims.js';
 
 it('looks again when it is asked to at the moment when a claim ends', async () => {
   // At each step between the answer of the database and the end of the claim, and some after it.
@@ -22,7 +22,7 @@ it('looks again when it is asked to at the moment when a claim ends', async () =
       if (!isReady || handled.length > 0) return [];
       return [{ id: 'job', queue: 'work', payload: {}, lease_id: 'lease', attempt: 1 }];
     });
-    const claims = createClaims({
+    const claims = new Claims({
       db,
       clock: systemClock,
       logger: quietLogger,

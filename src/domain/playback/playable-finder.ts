@@ -1,0 +1,226 @@
+import { LRUCache } from 'lru-cache';
+import type { Database, Queryable } from '../../db/database.js';
+import { findUploadById } from '../../db/tables/assets/upload.js';
+import {
+  type FoundPlayable,
+  findAlternateAudio,
+  findPlayables,
+  type PlayableTrack,
+} from '../../db/tables/playback/playable.js';
+import type { Clock } from '../../lib/clock.js';
+import { isId } from '../../lib/ids.js';
+import { LIFETIME_MS, TtlCache } from '../../lib/ttl-cache.js';
+import {
+  type AdditionalRenditions,
+  type AlternateAudio,
+  alternateAudioTrack,
+  withoutOriginal,
+} from '../../media/plan/find-segment.js';
+import type { AudioPlan, Plan } from '../../media/plan/plan.js';
+import type { Chapter } from '../../media/plan/plan-chapters.js';
+import { alternateAudioKey } from '../../storage/keys.js';
+
+/** What a playback id leads to. */
+export interface Playable {
+  readonly playbackId: string;
+  readonly environmentId: string;
+  readonly policy: 'public' | 'signed' | 'drm';
+  /** Only present for the policy `drm`. */
+  readonly drmConfigurationId?: string;
+  readonly assetId: string;
+  readonly status: 'preparing' | 'ready' | 'errored';
+  readonly meta: Readonly<Record<string, string>>;
+  /** In seconds, for images whose request has no time. */
+  readonly thumbnailTime?: number;
+  /** Chapters that viewers can jump to; empty when the asset has none. */
+  readonly chapters: readonly Chapter[];
+  /** Tracks with status `ready`, in order of creation. */
+  readonly tracks: readonly PlayableTrack[];
+  /** Present when the asset can be played: it is ready or plays early. */
+  readonly plan?: Plan;
+  /** The asset is preparing but can already be played; the results may still be withdrawn. */
+  readonly early?: true;
+}
+
+/** The state of an asset that is not ready may change at any time. */
+const PREPARING_LIFETIME_MS = 1000;
+/** Of a row and its tracks, without the plan. */
+const ROW_BYTES = 2000;
+/** Alternate audio tracks get this part of the memory of plans. */
+const AUDIO_SHARE = 0.2;
+
+/** What plays before it is ready. An interface, because the domain may not import the packager, which knows it. */
+interface EarlyPlans {
+  planOf(assetId: string): Plan | undefined;
+  /** The upload that plays under a playback ID before its asset exists. */
+  uploadOf(playbackId: string): string | undefined;
+}
+
+export interface PlayableFinderDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly early: EarlyPlans;
+  /** The memory for plans. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Viewers request the same IDs again and again, so what they lead to stays in memory: a plan of a
+ * two-hour asset has about 100 kB and does not change once the asset is ready.
+ */
+export class PlayableFinder {
+  readonly #db: Queryable;
+  readonly #early: EarlyPlans;
+  readonly #planSizes = new WeakMap<object, number>();
+  readonly #playables: TtlCache<Playable>;
+  /** By asset and track. */
+  readonly #alternateAudio: LRUCache<string, AlternateAudio>;
+
+  constructor({ database, clock, early, maxBytes }: PlayableFinderDeps) {
+    this.#db = database.queryable;
+    this.#early = early;
+    this.#playables = new TtlCache<Playable>({
+      load: (ids) => this.#load(ids),
+      clock,
+      lifetimeMs: ({ status }) => (status === 'ready' ? LIFETIME_MS : PREPARING_LIFETIME_MS),
+      limit: { maxBytes, sizeOf: ({ plan }) => ROW_BYTES + (plan ? this.#sizeOfPlan(plan) : 0) },
+      groupOf: ({ assetId }) => assetId,
+    });
+    this.#alternateAudio = new LRUCache({
+      maxSize: Math.ceil(maxBytes * AUDIO_SHARE),
+      sizeCalculation: ({ audio }) => this.#sizeOfPlan(audio),
+    });
+  }
+
+  /**
+   * Undefined when the ID is unknown or deleted, or its asset is deleted. For a ready asset the
+   * result is as old as a `TtlCache` allows unless `forget` is called, otherwise up to a second.
+   */
+  async find(playbackId: string): Promise<Playable | undefined> {
+    if (!isId(playbackId)) return undefined;
+    const found = await this.#playables.find(playbackId);
+    if (!found || !this.#isWithdrawn(found)) return found;
+    this.#playables.forget(playbackId);
+    return this.#playables.find(playbackId);
+  }
+
+  /**
+   * Finds a rendition that is not in the plan: that of an alternate audio track. Undefined for any
+   * other name.
+   */
+  async findAdditional({ assetId }: Playable, rendition: string): Promise<AdditionalRenditions | undefined> {
+    const trackId = alternateAudioTrack(rendition);
+    const found = trackId === undefined ? undefined : await this.#findAlternateAudio(assetId, trackId);
+    return found && { audio: new Map([[rendition, found]]) };
+  }
+
+  /** Makes a deletion or change visible immediately; takes an asset ID or a playback ID. */
+  forget(id: string): void {
+    this.#playables.forget(id);
+    this.#playables.forgetGroup(id);
+    for (const name of this.#alternateAudio.keys()) if (name.startsWith(`${id} `)) this.#alternateAudio.delete(name);
+  }
+
+  /** Makes everything be read again before it is used, because changes may have been missed. */
+  expireAll(): void {
+    this.#playables.expireAll();
+  }
+
+  async #load(ids: readonly string[]): Promise<Map<string, Playable>> {
+    const cachedPlans = new Map<string, { readonly assetId: string; readonly plan: Plan }>();
+    for (const id of ids) {
+      const { status, assetId, plan } = this.#playables.peek(id) ?? {};
+      if (status === 'ready') cachedPlans.set(id, { assetId: assetId!, plan: plan! });
+    }
+    const rows = await findPlayables(
+      this.#db,
+      ids,
+      [...cachedPlans.values()].map(({ assetId }) => assetId),
+    );
+    const found = new Set(rows.map(({ playback_id }) => playback_id));
+    for (const id of ids) {
+      const upload = found.has(id) ? undefined : await this.#findUpload(id);
+      if (upload) rows.push(upload);
+    }
+    return new Map(
+      rows.flatMap((row) => {
+        const playable = this.#playableOf(row, cachedPlans.get(row.playback_id)?.plan);
+        return playable ? [[row.playback_id, playable]] : [];
+      }),
+    );
+  }
+
+  /** An upload that plays before its asset exists. */
+  async #findUpload(playbackId: string): Promise<FoundPlayable | undefined> {
+    const uploadId = this.#early.uploadOf(playbackId);
+    if (uploadId === undefined) return undefined;
+    const upload = await findUploadById(this.#db, uploadId);
+    // The asset was created between the two queries.
+    if (upload?.status === 'asset_created') return (await findPlayables(this.#db, [playbackId]))[0];
+    const reserved = upload?.early_playback_ids?.find(({ id }) => id === playbackId);
+    if (upload?.status !== 'waiting' || !reserved) return undefined;
+    const { meta } = upload.new_asset_settings as { meta?: Record<string, string> };
+    return {
+      playback_id: playbackId,
+      policy: reserved.policy,
+      asset_id: upload.target_asset_id,
+      environment_id: upload.environment_id,
+      drm_configuration_id: null,
+      status: 'preparing',
+      meta: meta ?? null,
+      thumbnail_time: null,
+      chapters: null,
+      tracks: [],
+      plan: null,
+    };
+  }
+
+  #playableOf(row: FoundPlayable, cachedPlan: Plan | undefined): Playable | undefined {
+    const isReady = row.status === 'ready';
+    const plan = isReady ? (cachedPlan ?? (row.plan && playedPlan(row.plan as Plan, row.policy))) : undefined;
+    if (isReady && !plan) return undefined;
+    // DRM keys are only created for ready assets.
+    const earlyPlan = row.status === 'preparing' && row.policy !== 'drm' ? this.#early.planOf(row.asset_id) : undefined;
+    return {
+      playbackId: row.playback_id,
+      environmentId: row.environment_id,
+      policy: row.policy,
+      drmConfigurationId: row.drm_configuration_id ?? undefined,
+      assetId: row.asset_id,
+      status: row.status,
+      meta: row.meta ?? {},
+      chapters: row.chapters?.chapters ?? [],
+      thumbnailTime: row.thumbnail_time ?? undefined,
+      tracks: row.tracks,
+      plan: earlyPlan ?? plan ?? undefined,
+      early: earlyPlan && true,
+    };
+  }
+
+  /** No more files may be created by a plan that was withdrawn. */
+  #isWithdrawn({ early, assetId, plan }: Playable): boolean {
+    return early === true && this.#early.planOf(assetId) !== plan;
+  }
+
+  async #findAlternateAudio(assetId: string, trackId: string): Promise<AlternateAudio | undefined> {
+    const name = `${assetId} ${trackId}`;
+    const cached = this.#alternateAudio.get(name);
+    if (cached) return cached;
+    const row = isId(trackId) ? await findAlternateAudio(this.#db, assetId, trackId) : undefined;
+    if (!row?.plan) return undefined;
+    const sourceKey = alternateAudioKey(row.source_asset_id, row.source_track_id, row.joined);
+    const found = { audio: row.plan as AudioPlan, sourceKey };
+    this.#alternateAudio.set(name, found);
+    return found;
+  }
+
+  /** Plans are parsed JSON: their text is about as long as what they occupy. */
+  #sizeOfPlan(plan: object): number {
+    const size = this.#planSizes.get(plan) ?? JSON.stringify(plan).length;
+    this.#planSizes.set(plan, size);
+    return size;
+  }
+}
+
+/** An original can't be encrypted. */
+const playedPlan = (plan: Plan, policy: Playable['policy']): Plan => (policy === 'drm' ? withoutOriginal(plan) : plan);

@@ -1,0 +1,29 @@
+import type { PlaybackOpener } from './playback-opener.js';
+import { acceptsHtml, type PlayerPage } from './player-page.js';
+import type { Playlists } from './playlists.js';
+import type { ViewerRoute } from './viewer-routes.js';
+
+interface PlaylistRouteDeps {
+  readonly opener: PlaybackOpener;
+  readonly playlists: Playlists;
+  readonly page: PlayerPage;
+}
+
+const HLS_ENDING = '.m3u8';
+const DASH_ENDING = '.mpd';
+
+/** The URLs that players and browsers are given: `<id>.m3u8`, `<id>.mpd`, and the bare ID for both. */
+export const playlistRoutes = (route: ViewerRoute, { opener, playlists, page }: PlaylistRouteDeps): void => {
+  route<{ name: string }>('/:name', async (request, reply) => {
+    const { name } = request.params;
+    if (name.endsWith(DASH_ENDING)) {
+      const opened = await opener.open(request, reply, name.slice(0, -DASH_ENDING.length), 'v');
+      return playlists.sendManifest(request, reply, opened);
+    }
+    const isBare = !name.endsWith(HLS_ENDING);
+    const playbackId = isBare ? name : name.slice(0, -HLS_ENDING.length);
+    if (isBare) reply.header('vary', 'Accept');
+    if (isBare && acceptsHtml(request.headers.accept)) return page.send(request, reply, playbackId);
+    return playlists.sendMultivariant(request, reply, await opener.open(request, reply, playbackId, 'v'));
+  });
+};
