@@ -9,8 +9,8 @@ export type Limiter = <T>(signal: AbortSignal, work: () => Promise<T>) => Promis
  * Limits the number of concurrent calls; the others wait.
  * @throws KinoraError `cancelled` from the limiter when the signal aborts before a slot is free
  */
-export const createLimiter = (places: number): Limiter => {
-  const limit = pLimit(places);
+export const createLimiter = (slots: number): Limiter => {
+  const limit = pLimit(slots);
   return (signal, work) =>
     new Promise((resolve, reject) => {
       const leave = (): void => reject(new KinoraError('cancelled', { cause: signal.reason }));

@@ -12,6 +12,7 @@ const SHORT: ReadonlySet<string> = new Set(['range_missing', 'media_failed']);
 export const needsWholeFile = (): KinoraError =>
   new KinoraError('range_missing', { messages: ['The whole file is needed'], details: { isWhole: true } });
 
+// What `LocalBlob` and `OpenFrames` have in common.
 interface Released {
   release(): Promise<void>;
 }

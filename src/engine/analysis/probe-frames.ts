@@ -16,7 +16,7 @@ import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readPacket } from '../ffmpeg/open-source.js';
-import { lookAtAll } from '../ffmpeg/staged-ranges.js';
+import { readAll } from '../ffmpeg/staged-ranges.js';
 import { dropsUndecodable } from '../ffmpeg/stream-traits.js';
 import { isIntra } from '../video/reader.js';
 
@@ -26,7 +26,7 @@ import { isIntra } from '../video/reader.js';
 const SAMPLE_FRAMES = 12;
 const SAMPLE_PACKETS = 2_000;
 /** Positions, as shares of the file, at which a key frame is inspected. */
-const KEY_FRAME_PLACES = [0.25, 0.5, 0.75];
+const KEY_FRAME_POSITIONS = [0.25, 0.5, 0.75];
 
 export interface FrameSample {
   readonly first?: ReturnType<typeof describeFrame>;
@@ -148,13 +148,14 @@ export const inspectKeyFrames = (
       throw error;
     }
   };
-  const places = lookAtAll(KEY_FRAME_PLACES, (share) =>
+  const inspected = readAll(KEY_FRAME_POSITIONS, (share) =>
     jumpTo(format, share, sizeBytes) ? inspectIfPresent() : undefined,
   );
-  const reached = places.filter((place) => place !== undefined);
+  const reached = inspected.filter((frame) => frame !== undefined);
   const allGood = reached.every(({ isKeyFrame }) => isKeyFrame);
   // Without an index, FFmpeg stays at its current position. MPEG streams need none.
-  const spanSeconds = (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_PLACES.at(-1)! - KEY_FRAME_PLACES[0]!);
+  const spanSeconds =
+    (Number(format.duration) / AV_TIME_BASE) * (KEY_FRAME_POSITIONS.at(-1)! - KEY_FRAME_POSITIONS[0]!);
   const stays =
     !isMpegStream(format) && spanSeconds > MAX_GOP_SECONDS && new Set(reached.map(({ time }) => time)).size === 1;
   return {
@@ -212,8 +213,8 @@ export const canStartAtKeyFrames = (
   sizeBytes: number,
 ): boolean => {
   const begins = { hevc: isIrapFrame, av1: hasSequenceHeader }[codec];
-  const reached = lookAtAll(
-    KEY_FRAME_PLACES,
+  const reached = readAll(
+    KEY_FRAME_POSITIONS,
     (share) =>
       !jumpTo(format, share, sizeBytes) ||
       readFromKeyFrame(format, stream, ({ data }) => data !== null && begins(data)).isKeyFrame,

@@ -15,24 +15,24 @@ const ALLOWED_AUDIO_ERRORS = 2;
 /** Unless the whole audio is shorter. */
 const MIN_SAMPLES = 1024;
 
-interface Place {
+interface Attempt {
   readonly decoded: boolean;
   readonly problem?: string;
 }
 
 /** Decodes the first, a middle and the last second in the same way as segments. */
 export const checkSanity = (job: SanityJob): SanityResult => {
-  const places = [0, job.durationSeconds / 2, Math.max(job.durationSeconds - 2 * CHECKED_SECONDS, 0)];
+  const startSeconds = [0, job.durationSeconds / 2, Math.max(job.durationSeconds - 2 * CHECKED_SECONDS, 0)];
   const results = [
-    ...(job.video ? checkVideo(job.source, job.video, places) : []),
-    ...(job.audio ? checkAudio(job.source, job.audio.streamIndex, places) : []),
+    ...(job.video ? checkVideo(job.source, job.video, startSeconds) : []),
+    ...(job.audio ? checkAudio(job.source, job.audio.streamIndex, startSeconds) : []),
   ];
   const problem = results.find((result) => result.problem !== undefined)?.problem;
   return { ...(problem !== undefined && { problem }), decodable: results.some(({ decoded }) => decoded) };
 };
 
 /** Reads one position; here a failure of FFmpeg is a result and not an error. */
-const attempt = (name: string, read: () => Place): Place => {
+const attempt = (name: string, read: () => Attempt): Attempt => {
   try {
     const result = read();
     return result.problem === undefined ? result : { ...result, problem: `${name}: ${result.problem}` };
@@ -45,9 +45,9 @@ const attempt = (name: string, read: () => Place): Place => {
 const checkVideo = (
   source: MediaSource,
   { streamIndex, threads }: NonNullable<SanityJob['video']>,
-  places: readonly number[],
-): Place[] =>
-  places.map((seconds) =>
+  startSeconds: readonly number[],
+): Attempt[] =>
+  startSeconds.map((seconds) =>
     attempt(`frame at ${seconds.toFixed(1)} s`, () =>
       withVideoReader(source, streamIndex, threads, (reader) => {
         const { num, den } = reader.timeBase;
@@ -67,7 +67,7 @@ const checkVideo = (
     ),
   );
 
-const checkAudio = (source: MediaSource, streamIndex: number, places: readonly number[]): Place[] => {
+const checkAudio = (source: MediaSource, streamIndex: number, startSeconds: readonly number[]): Attempt[] => {
   let format: FormatContext | undefined;
   const close = (): void => {
     format?.closeInputSync();
@@ -82,7 +82,7 @@ const checkAudio = (source: MediaSource, streamIndex: number, places: readonly n
     if (seconds > 0) seekTo(format, streamIndex, seconds);
     return format;
   };
-  const checkAt = (seconds: number): Place => {
+  const checkAt = (seconds: number): Attempt => {
     try {
       return readAudio(openAt(seconds), streamIndex, seconds);
     } catch (error) {
@@ -91,7 +91,7 @@ const checkAudio = (source: MediaSource, streamIndex: number, places: readonly n
     }
   };
   try {
-    return places.map((seconds) => attempt(`audio at ${seconds.toFixed(1)} s`, () => checkAt(seconds)));
+    return startSeconds.map((seconds) => attempt(`audio at ${seconds.toFixed(1)} s`, () => checkAt(seconds)));
   } finally {
     close();
   }
@@ -102,7 +102,7 @@ const seekTo = (format: FormatContext, streamIndex: number, seconds: number): bo
   return format.seekFrameSync(streamIndex, BigInt(Math.round((seconds * den) / num)), AVSEEK_FLAG_BACKWARD) >= 0;
 };
 
-const readAudio = (format: FormatContext, streamIndex: number, seconds: number): Place => {
+const readAudio = (format: FormatContext, streamIndex: number, seconds: number): Attempt => {
   let samples = 0;
   let errors = 0;
   let isComplete = false;

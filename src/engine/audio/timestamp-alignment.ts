@@ -101,8 +101,8 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
   const seconds = [...offsets.keys()].sort((a, b) => a - b);
   const first = seconds[0] as number;
   const last = seconds.at(-1) as number;
-  const offsetAt = (place: number): number => {
-    const second = Math.min(last, Math.max(first, place / sampleRate));
+  const offsetAt = (sample: number): number => {
+    const second = Math.min(last, Math.max(first, sample / sampleRate));
     const before = Math.floor(second);
     // A run has no gaps, so every full second between the first and the last has an entry.
     const from = offsets.get(before) as number;

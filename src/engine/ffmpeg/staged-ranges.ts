@@ -17,15 +17,15 @@ export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes
 const rangesMissing = (missing: ByteRanges): KinoraError => new KinoraError('range_missing', { details: { missing } });
 
 /**
- * Calls `look` with each place of a file. What is missing at any of them is reported together, because each report
- * costs another run of the job.
+ * Calls `read` with each position of a file. What is missing at any of them is reported together,
+ * because each report costs another run of the job.
  * @throws KinoraError `range_missing`
  */
-export const lookAtAll = <P, T>(places: readonly P[], look: (place: P) => T): T[] => {
+export const readAll = <P, T>(positions: readonly P[], read: (position: P) => T): T[] => {
   const missing: ByteRange[] = [];
-  const results = places.flatMap((place) => {
+  const results = positions.flatMap((position) => {
     try {
-      return [look(place)];
+      return [read(position)];
     } catch (error) {
       if (!isKinoraError(error, 'range_missing')) throw error;
       const { missing: here } = error.details as { missing: ByteRanges };

@@ -5,6 +5,7 @@ import { createLineReader } from '../../lib/line-reader.js';
 import { isNoSpace } from '../../lib/no-space.js';
 import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
 
+// Tests call handlers with a context of their own.
 export interface HandlerContext {
   /** 0 to 1; may be called during synchronous work. */
   progress(fraction: number): void;

@@ -63,11 +63,11 @@ export const findSpeech = async (job: FindSpeechJob, context: HandlerContext): P
     read += samples.length;
     context.progress((read * 1000) / SPEECH_RATE / (job.endMs - job.startMs));
   });
-  const goesOn = job.more && vad.isDetected();
+  const continues = job.more && vad.isDetected();
   vad.flush();
   const complete = spans.length;
   drain();
-  const open = goesOn && spans.length > complete ? spans.at(-1) : undefined;
+  const open = continues && spans.length > complete ? spans.at(-1) : undefined;
   if (!open || open.startMs - job.startMs < NEAR_START_MS) return { spans, nextMs: job.endMs };
   return { spans: spans.slice(0, -1), nextMs: open.startMs };
 };

@@ -71,6 +71,7 @@ const readTimescale = (bytes: Uint8Array, box: Mp4Box | undefined): number | und
   return offset !== undefined && offset + 4 <= header!.end ? viewOf(bytes).getUint32(offset) : undefined;
 };
 
+// A view of bytes without state of its own.
 /** A row count followed by a table of fixed-size rows; undefined when the box is too short for it. */
 interface Table {
   readonly count: number;
