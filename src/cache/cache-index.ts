@@ -10,11 +10,14 @@ export interface CacheEntry {
 }
 
 /**
- * The contents of the cache, least recently used first, and their total size. It only keeps the books:
- * `CachedFiles` handles the files.
+ * The contents of the cache, least recently used first, and their total size. It only keeps the
+ * books: `CachedFiles` handles the files.
  */
 export class CacheIndex {
-  /** In order of last use: a Map iterates in insertion order, and an entry is reinserted when it is used. */
+  /**
+   * In order of last use: a Map iterates in insertion order, and an entry is reinserted when it is
+   * used.
+   */
   private readonly entries = new Map<string, CacheEntry>();
   private bytes = 0;
 
@@ -55,8 +58,8 @@ export class CacheIndex {
   }
 
   /**
-   * The oldest entries, last used before `beforeMs`, whose removal brings the total to `targetBytes` or
-   * as close as possible.
+   * The oldest entries, last used before `beforeMs`, whose removal brings the total to
+   * `targetBytes` or as close as possible.
    */
   victims(targetBytes: number, beforeMs: number): string[] {
     const victims: string[] = [];

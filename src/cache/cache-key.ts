@@ -7,7 +7,10 @@ export interface CacheKey {
   readonly file: string;
 }
 
-/** The path of a cached file below the cache directory, without its digest; also its name in the index. */
+/**
+ * The path of a cached file below the cache directory, without its digest; also its name in the
+ * index.
+ */
 export const keyPath = (key: CacheKey): string => `${assetPath(key.assetId)}/${key.plan}/${key.rendition}/${key.file}`;
 
 /** The directory of one asset. The first two characters spread assets over many directories. */
@@ -24,14 +27,20 @@ export const isOfRendition = (path: string, assetId: string, rendition: string):
 
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Keys are built by Kinora, so a part that could leave the cache directory is a defect and not bad input. */
+/**
+ * Keys are built by Kinora, so a part that could leave the cache directory is a defect and not bad
+ * input.
+ */
 export const assertSafeKey = (key: CacheKey): void => {
   for (const part of [key.assetId, key.rendition, key.file]) {
     if (!SEGMENT.test(part) || part.includes('..')) throw new Error(`unsafe cache key part: ${JSON.stringify(part)}`);
   }
 };
 
-/** The digest of the content is part of a file's name, so the validator and the integrity check survive a restart. */
+/**
+ * The digest of the content is part of a file's name, so the validator and the integrity check
+ * survive a restart.
+ */
 export const storedName = (path: string, digest: string): string => `${path}~${digest}`;
 
 const STORED = /^(?<path>[A-Za-z0-9][A-Za-z0-9._/-]*)~(?<digest>[0-9a-f]{32})$/;

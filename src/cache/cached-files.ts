@@ -26,15 +26,17 @@ export interface CachedFile {
   readonly sizeBytes: number;
   /** A strong validator, including quotation marks. */
   readonly etag: string;
-  /** The content in memory, for a file that is requested repeatedly. Each call counts as a request. */
+  /**
+   * The content in memory, for a file that is requested repeatedly. Each call counts as a request.
+   */
   readonly acquire?: (() => Promise<HotContent | undefined>) | undefined;
 }
 
 /** Eviction continues down to this share of the limit, so that not every commit has to evict. */
 const EVICT_TO = 0.95;
 /**
- * A returned or committed path is opened within this time. An open descriptor survives the removal of
- * its name.
+ * A returned or committed path is opened within this time. An open descriptor survives the removal
+ * of its name.
  */
 const UNTOUCHABLE_MS = 10_000;
 const TOUCH_EVERY_MS = 60_000;
@@ -99,8 +101,8 @@ export class CachedFiles {
 
   /**
    * Makes a file visible and immediately calls `published`. A file that is already visible stays,
-   * because its validator must not change. `isRemoved` prevents the commit of a file that is removed in
-   * the meantime.
+   * because its validator must not change. `isRemoved` prevents the commit of a file that is
+   * removed in the meantime.
    */
   async commit(
     key: CacheKey,
@@ -148,7 +150,10 @@ export class CachedFiles {
     return entry;
   }
 
-  /** Removes the least recently used files until `targetBytes` are left; returns the number of removed files. */
+  /**
+   * Removes the least recently used files until `targetBytes` are left; returns the number of
+   * removed files.
+   */
   async evict(targetBytes: number): Promise<number> {
     const beforeMs = this.nowMs() - UNTOUCHABLE_MS;
     const victims = this.index.victims(targetBytes, beforeMs);
@@ -179,7 +184,8 @@ export class CachedFiles {
   private touch(path: string, entry: CacheEntry, atMs: number): void {
     if (atMs - entry.touchedMs < TOUCH_EVERY_MS) return;
     entry.touchedMs = atMs;
-    // This only affects the order of a later eviction, and the file may have been evicted in the meantime.
+    // This only affects the order of a later eviction, and the file may have been evicted in the
+    // meantime.
     utimes(this.absolute(path, entry.digest), atMs / 1000, atMs / 1000).catch(() => undefined);
   }
 

@@ -8,8 +8,8 @@ interface Waiter {
 }
 
 /**
- * One production and everyone who waits for one of its files. Each wait ends independently: with the
- * result, when the caller aborts, or when the production fails.
+ * One production and everyone who waits for one of its files. Each wait ends independently: with
+ * the result, when the caller aborts, or when the production fails.
  */
 export class InFlightRequest {
   private readonly controller = new AbortController();

@@ -15,11 +15,14 @@ export type Producer = (production: Production) => Promise<void>;
 export interface Production {
   /** Aborts when nobody waits for any result of this production any more. */
   readonly signal: AbortSignal;
-  /** Returns a new path in the directory that media processes write to. Remaining files are removed afterwards. */
+  /**
+   * Returns a new path in the directory that media processes write to. Remaining files are removed
+   * afterwards.
+   */
   temporaryPath(): string;
   /**
-   * Makes the verified bytes visible under `key` and resolves every wait for it. It takes bytes and not
-   * a file, because the process that wrote a file may be able to change it after verification.
+   * Makes the verified bytes visible under `key` and resolves every wait for it. It takes bytes and
+   * not a file, because the process that wrote a file may be able to change it after verification.
    */
   commit(key: CacheKey, bytes: Uint8Array): Promise<void>;
 }
@@ -127,8 +130,8 @@ export class Productions {
   }
 
   /**
-   * A full disk shows up in many ways (a media process only reports that writing failed), so the free
-   * space is checked.
+   * A full disk shows up in many ways (a media process only reports that writing failed), so the
+   * free space is checked.
    */
   private async explain(error: unknown): Promise<unknown> {
     const { files, dir, logger } = this.options;

@@ -10,8 +10,9 @@ export interface ScannedFile {
 }
 
 /**
- * Reads what an earlier run left in the cache directory, least recently used first. Removes empty files, files with
- * unknown names, the older of two files of one key, and directories that eviction has emptied.
+ * Reads what an earlier run left in the cache directory, least recently used first. Removes empty
+ * files, files with unknown names, the older of two files of one key, and directories that eviction
+ * has emptied.
  */
 export const scanCache = async (dir: string): Promise<ScannedFile[]> => {
   const filesByPath = new Map<string, ScannedFile>();

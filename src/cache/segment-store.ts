@@ -8,18 +8,21 @@ import { type Producer, Productions } from './productions.js';
 
 export interface GetOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Other keys that `produce` also commits: callers that request one of them wait for this production. */
+  /**
+   * Other keys that `produce` also commits: callers that request one of them wait for this
+   * production.
+   */
   readonly covers?: readonly CacheKey[];
 }
 
 /**
  * The size-limited cache of everything that is computed on request, on a local disk. There is one
- * production per key, however many callers wait. A file becomes visible only after it was verified and
- * renamed, so a reader sees a whole segment or none.
+ * production per key, however many callers wait. A file becomes visible only after it was verified
+ * and renamed, so a reader sees a whole segment or none.
  *
- * Nothing is fsynced, because every file can be encoded again. Instead, every file name contains the
- * digest of the content, which is checked at the first use after a start. Files that a power loss left
- * empty, short or zeroed are discarded.
+ * Nothing is fsynced, because every file can be encoded again. Instead, every file name contains
+ * the digest of the content, which is checked at the first use after a start. Files that a power
+ * loss left empty, short or zeroed are discarded.
  */
 export class SegmentStore {
   private isStopped = false;
@@ -29,7 +32,8 @@ export class SegmentStore {
     const { dir, maxBytes, logger } = options;
     const temporaryDir = join(dir, 'tmp');
     await makeDirectory(temporaryDir);
-    // Removes only its content: the directory itself may already be mounted into the media processes.
+    // Removes only its content: the directory itself may already be mounted into the media
+    // processes.
     for (const name of await readdir(temporaryDir))
       await rm(join(temporaryDir, name), { recursive: true, force: true });
     const files = await CachedFiles.open(options);
@@ -52,9 +56,9 @@ export class SegmentStore {
   }
 
   /**
-   * Returns the cached file, or the result of `produce`. A caller that aborts ends only its own wait;
-   * the production is cancelled when nobody waits. `produce` must call `commit` for `key` before it
-   * returns, and may do so for other keys that it covers.
+   * Returns the cached file, or the result of `produce`. A caller that aborts ends only its own
+   * wait; the production is cancelled when nobody waits. `produce` must call `commit` for `key`
+   * before it returns, and may do so for other keys that it covers.
    * @throws KinoraError `cancelled`, `not_found` (the asset has been removed in the meantime),
    * `unavailable` (disk full, stopping) and whatever `produce` throws
    */
@@ -78,8 +82,8 @@ export class SegmentStore {
   }
 
   /**
-   * Removes everything of an asset; productions that still run for it can no longer commit. Callers that
-   * wait for one get `error`, by default `not_found`.
+   * Removes everything of an asset; productions that still run for it can no longer commit. Callers
+   * that wait for one get `error`, by default `not_found`.
    */
   async removeAsset(assetId: string, error?: KinoraError): Promise<void> {
     const prefix = `${assetPath(assetId)}/`;

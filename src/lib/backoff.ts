@@ -5,8 +5,9 @@ interface BackoffOptions {
 }
 
 /**
- * Milliseconds to wait after try number `attempt` (1 is the first): doubles each time up to `maxMs`, minus a random
- * part of up to half, so that work that failed together is not retried together.
+ * Milliseconds to wait after try number `attempt` (1 is the first): doubles each time up to
+ * `maxMs`, minus a random part of up to half, so that work that failed together is not retried
+ * together.
  */
 export const backoffMs = (attempt: number, { baseMs, maxMs }: BackoffOptions): number => {
   const full = Math.min(maxMs, baseMs * 2 ** (Math.max(1, attempt) - 1));

@@ -11,7 +11,10 @@ export interface BucketObject {
 
 const MAX_KEY_BYTES = 1024;
 
-/** The object at `s3://bucket/key`, whose key is taken as it is written; undefined for any other text. */
+/**
+ * The object at `s3://bucket/key`, whose key is taken as it is written; undefined for any other
+ * text.
+ */
 export const bucketObjectOf = (url: string): BucketObject | undefined => {
   const [, bucket, key = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(\P{Cc}+)$/u.exec(url) ?? [];
   // Some servers and proxies resolve such parts of a path, and would leave the prefix.

@@ -1,4 +1,7 @@
-/** All code reads the time from this interface, so that tests can replace it where they would have to wait. */
+/**
+ * All code reads the time from this interface, so that tests can replace it where they would have
+ * to wait.
+ */
 export interface Clock {
   now(): Date;
   /** Monotonic milliseconds for measuring durations; never compare with `now()`. */

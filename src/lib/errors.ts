@@ -1,6 +1,7 @@
 /**
- * The only error class of Kinora, and its registry. A failure has three audiences: the caller (`messages`, wire type
- * and status), the operator (`cause` chain and `details` in the log) and the program (`code`).
+ * The only error class of Kinora, and its registry. A failure has three audiences: the caller
+ * (`messages`, wire type and status), the operator (`cause` chain and `details` in the log) and the
+ * program (`code`).
  */
 
 /** How a failed job is treated: see `jobs/` and the queue runner. */
@@ -45,24 +46,29 @@ export const errorRegistry = {
   upstream_refused: kind(502, 'unavailable', 'The license service refused the request', 'retry'),
   /** An upload has one writer at a time; the sender of the second one tries again. */
   upload_busy: kind(503, 'unavailable', 'Another request is sending data.', 'retry'),
-  /** The input of an asset can't be used; `messages` are shown to the caller in the asset's `errors`. */
+  /**
+   * The input of an asset can't be used; `messages` are shown to the caller in the asset's
+   * `errors`.
+   */
   invalid_input: kind(400, 'invalid_input', 'The input file is not a valid video file.'),
   /** A network failure while fetching a source; retried before it becomes `invalid_input`. */
   source_unreachable: kind(502, 'invalid_input', 'The input file could not be downloaded: connection failed.', 'retry'),
   /** FFmpeg reported an error for this input. */
   media_failed: kind(500, 'internal_error', 'The media operation failed', 'fail'),
   /**
-   * The media process died (signal, memory limit) or exceeded its deadline; crashes are counted per source and
-   * limited.
+   * The media process died (signal, memory limit) or exceeded its deadline; crashes are counted per
+   * source and limited.
    */
   media_crashed: kind(500, 'internal_error', 'The media process crashed', 'defect'),
-  /** A job needs a part of a source that is not stored yet; `details.missing` are its `ByteRanges`. */
+  /**
+   * A job needs a part of a source that is not stored yet; `details.missing` are its `ByteRanges`.
+   */
   range_missing: kind(503, 'unavailable', 'A part of the source is missing', 'retry'),
   /** The file at a URL has changed. */
   source_changed: kind(502, 'invalid_input', 'The input file changed while it was read.', 'retry'),
   /**
-   * A speech recognizer refused, failed or returned an invalid result; `messages` are shown to the owner of the
-   * track.
+   * A speech recognizer refused, failed or returned an invalid result; `messages` are shown to the
+   * owner of the track.
    */
   speech_failed: kind(500, 'internal_error', 'Speech recognition failed.', 'defect'),
   /** A workflow needs a language model, and none is configured. */

@@ -6,7 +6,10 @@ const LOWER_ALPHANUMERIC = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** 40 characters `[A-Za-z0-9]` for assets, playback ids, tracks, uploads (reference errors-and-pagination.md 5). */
+/**
+ * 40 characters `[A-Za-z0-9]` for assets, playback ids, tracks, uploads (reference
+ * errors-and-pagination.md 5).
+ */
 export const newId = (): string => randomText(ALPHANUMERIC, 40);
 
 /** 6 characters `[a-z0-9]` for environments and webhooks. */

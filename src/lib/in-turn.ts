@@ -1,4 +1,7 @@
-/** Runs asynchronous functions one after another, in the order of the calls. A failure reaches only its own caller. */
+/**
+ * Runs asynchronous functions one after another, in the order of the calls. A failure reaches only
+ * its own caller.
+ */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 export const createInTurn = (): InTurn => {

@@ -1,6 +1,6 @@
 /**
- * Splits text into lines. A line longer than `maxCharacters` is never stored: `onOverflow` is called instead and the
- * rest is dropped.
+ * Splits text into lines. A line longer than `maxCharacters` is never stored: `onOverflow` is
+ * called instead and the rest is dropped.
  */
 export const createLineReader = (
   maxCharacters: number,

@@ -6,14 +6,23 @@ import { Script } from 'node:vm';
 
 const DIRECTORY = fileURLToPath(new URL('../bundle/', import.meta.url));
 
-/** Compiled code fits one build of Node.js, with the same flags, on processors with the same features. */
+/**
+ * Compiled code fits one build of Node.js, with the same flags, on processors with the same
+ * features.
+ */
 const BUILD = [process.version, process.platform, process.arch, cachedDataVersionTag().toString(36)].join('-');
 const SUFFIX = `.${BUILD}.cache`;
 
-/** A server has run what its start needs. Much later, V8 would have dropped the code of functions that ran only then. */
+/**
+ * A server has run what its start needs. Much later, V8 would have dropped the code of functions
+ * that ran only then.
+ */
 const STORE_AFTER_MS = 10_000;
 
-/** Twice in a row: V8 runs damaged code until it crashes, and comparing takes less time than a checksum. */
+/**
+ * Twice in a row: V8 runs damaged code until it crashes, and comparing takes less time than a
+ * checksum.
+ */
 const write = (path: string, code: Buffer): void => {
   const part = `${path}.${process.pid}`;
   try {
@@ -33,7 +42,8 @@ const store = (compiled: Map<string, Script>): void => {
     if (compiled.size > 0) accessSync(DIRECTORY, constants.W_OK);
     for (const [path, script] of compiled) write(`${path}${SUFFIX}`, script.createCachedData());
   } catch {
-    // The installation belongs to somebody else, or the disk is full: the next process compiles as well.
+    // The installation belongs to somebody else, or the disk is full: the next process compiles as
+    // well.
   }
   compiled.clear();
 };
@@ -51,17 +61,20 @@ const read = (path: string): Buffer | undefined => {
 };
 
 interface LoadOptions {
-  /** Stores what had to be compiled, after ten seconds and at the exit. Not for a media process, which reads untrusted files. */
+  /**
+   * Stores what had to be compiled, after ten seconds and at the exit. Not for a media process,
+   * which reads untrusted files.
+   */
   readonly keepsCompiled: boolean;
 }
 
 /**
- * Runs an entry of the bundle, `run` or `engine`, with code that an earlier process compiled and stored
- * beside it. Without that code, or where it doesn't fit, V8 compiles as usual. The names of the chunks
- * contain a hash of what they contain, so stored code always belongs to its chunk.
+ * Runs an entry of the bundle, `run` or `engine`, with code that an earlier process compiled and
+ * stored beside it. Without that code, or where it doesn't fit, V8 compiles as usual. The names of
+ * the chunks contain a hash of what they contain, so stored code always belongs to its chunk.
  *
- * Measured gain: a server starts in 0.84 instead of 1.03 CPU seconds, a media process in 57 instead of
- * 72 ms, and `kinora --version` takes 59 instead of 81 ms (decision 89).
+ * Measured gain: a server starts in 0.84 instead of 1.03 CPU seconds, a media process in 57 instead
+ * of 72 ms, and `kinora --version` takes 59 instead of 81 ms (decision 89).
  * @returns its exports
  */
 export const loadBundle = (entry: 'run' | 'engine', { keepsCompiled }: LoadOptions): unknown => {

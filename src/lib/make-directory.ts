@@ -3,8 +3,9 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Creates a directory, and its parents, unless it exists. `mkdir` with `recursive` is no substitute: on a full disk it fails
- * with ENOENT instead of ENOSPC, and it loops forever where a file system fails with ENOENT, as /proc does.
+ * Creates a directory, and its parents, unless it exists. `mkdir` with `recursive` is no
+ * substitute: on a full disk it fails with ENOENT instead of ENOSPC, and it loops forever where a
+ * file system fails with ENOENT, as /proc does.
  */
 export const makeDirectory = async (path: string, mode = 0o777): Promise<void> => {
   const parent = dirname(path);

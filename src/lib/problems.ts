@@ -66,8 +66,8 @@ export class Problems {
 
 /** Returns the position of each part of a path in the body; -1 for parts that are missing. */
 const placesIn = (body: unknown): ((path: Path) => number[]) => {
-  // The keys of each object are numbered only once, because a body with many fields and many problems would otherwise take
-  // too long.
+  // The keys of each object are numbered only once, because a body with many fields and many
+  // problems would otherwise take too long.
   const numbered = new Map<object, ReadonlyMap<string, number>>();
   const numberOf = (object: object, key: string): number => {
     const known = numbered.get(object) ?? new Map(Object.keys(object).map((name, at) => [name, at]));

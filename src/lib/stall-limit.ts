@@ -1,6 +1,9 @@
 import pTimeout from 'p-timeout';
 
-/** Yields what `chunks` yields, and throws when it yields nothing for `limitMs`. Time that the reader takes is free. */
+/**
+ * Yields what `chunks` yields, and throws when it yields nothing for `limitMs`. Time that the
+ * reader takes is free.
+ */
 export const withStallLimit = async function* <T>(chunks: AsyncIterable<T>, limitMs: number): AsyncGenerator<T> {
   const iterator = chunks[Symbol.asyncIterator]();
   try {

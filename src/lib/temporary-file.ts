@@ -2,7 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from './ids.js';
 
-/** Provides a path that a media process can write to, and removes what was written there, however `work` ends. */
+/**
+ * Provides a path that a media process can write to, and removes what was written there, however
+ * `work` ends.
+ */
 export const withTemporaryFile = async <T>(dir: string, work: (path: string) => Promise<T>): Promise<T> => {
   const path = join(dir, `job-${newId()}`);
   try {

@@ -11,8 +11,9 @@ export interface Rate {
 const MAX_KEYS = 10_000;
 
 /**
- * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number. A fixed window
- * would allow twice its limit around its boundary. `sharedBy` servers have a part of both each.
+ * A token bucket per key: each starts with `burst` tokens and gains `perSecond` up to that number.
+ * A fixed window would allow twice its limit around its boundary. `sharedBy` servers have a part of
+ * both each.
  * @returns whether there was a token, which is then taken
  */
 export const createTokenBuckets = (

@@ -18,7 +18,9 @@ export interface TtlCacheOptions<T> {
 const REFRESH_MS = 30_000;
 /** Rows of this age are refreshed at the same time, so that one query serves all. */
 const REFRESH_TOGETHER_MS = 10_000;
-/** Changes by another server become visible within this time; the documented limit is 60 seconds. */
+/**
+ * Changes by another server become visible within this time; the documented limit is 60 seconds.
+ */
 export const LIFETIME_MS = 55_000;
 /** While the database is unavailable, rows serve until this age. */
 export const HELD_MS = 15 * 60_000;
@@ -42,9 +44,9 @@ interface Entry<T> {
 const TIMEOUT = Symbol('timeout');
 
 /**
- * Database rows by ID, cached for a while. Rows in use are refreshed together before they expire, so that
- * a viewer's request never waits for the database, and the number of queries does not depend on the
- * number of rows. What `find` does depends on the age of the row:
+ * Database rows by ID, cached for a while. Rows in use are refreshed together before they expire,
+ * so that a viewer's request never waits for the database, and the number of queries does not
+ * depend on the number of rows. What `find` does depends on the age of the row:
  *
  *     absent ◀──────── forget, or a read that finds no row ───────┐
  *       │ read                                                    │
@@ -60,7 +62,8 @@ const TIMEOUT = Symbol('timeout');
  *       ▼
  *     too old   as absent
  *
- * While the database is unavailable, expired rows serve at once, and a refresh tries it once a second.
+ * While the database is unavailable, expired rows serve at once, and a refresh tries it once a
+ * second.
  */
 export class TtlCache<T extends object> {
   private readonly entries: LRUCache<string, Entry<T>>;
@@ -128,7 +131,9 @@ export class TtlCache<T extends object> {
     for (const id of this.loading.keys()) if (!this.entries.has(id)) this.loading.delete(id);
   }
 
-  /** Makes all rows be read again; until then, they still serve while the database is unavailable. */
+  /**
+   * Makes all rows be read again; until then, they still serve while the database is unavailable.
+   */
   expireAll(): void {
     this.validFromMs = this.options.clock.monotonicMs();
   }
@@ -150,7 +155,10 @@ export class TtlCache<T extends object> {
     return promise;
   }
 
-  /** The result of a read. If it comes too late or can't come, the held row, unless it was forgotten. */
+  /**
+   * The result of a read. If it comes too late or can't come, the held row, unless it was
+   * forgotten.
+   */
   private async orHeld(reading: Promise<T | undefined>, id: string, held: Entry<T>): Promise<T | undefined> {
     const isHeld = (): boolean => this.entries.peek(id) === held;
     let timer: NodeJS.Timeout | undefined;

@@ -3,8 +3,8 @@ import { KinoraError } from '../lib/errors.js';
 
 const MAX_SEGMENT_CRASHES = 2;
 /**
- * One damaged spot must not make the rest of a film unavailable, although it crashes a segment of every
- * rendition and of the audio.
+ * One damaged spot must not make the rest of a film unavailable, although it crashes a segment of
+ * every rendition and of the audio.
  */
 const MAX_SOURCE_CRASHES = 20;
 const QUARANTINE_MS = 5 * 60_000;
@@ -25,8 +25,8 @@ export class CrashQuarantine {
   }
 
   /**
-   * @throws KinoraError `media_crashed` while the segment, or too many segments of its source, are in
-   * quarantine
+   * @throws KinoraError `media_crashed` while the segment, or too many segments of its source, are
+   * in quarantine
    */
   check(source: string, segment: string): void {
     this.reject(source, MAX_SOURCE_CRASHES);

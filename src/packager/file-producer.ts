@@ -12,7 +12,10 @@ type Pool = Pick<MediaPool, 'run' | 'promote'>;
 
 export interface FileRequest {
   readonly key: CacheKey;
-  /** Other keys that `produce` also commits. Crashes of the whole group are counted under the first key. */
+  /**
+   * Other keys that `produce` also commits. Crashes of the whole group are counted under the first
+   * key.
+   */
   readonly keys: readonly CacheKey[];
   /** The file that is read. A file that repeatedly crashes media processes is rejected. */
   readonly source: string;

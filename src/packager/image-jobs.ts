@@ -88,7 +88,8 @@ export const planSpriteSheet = (video: VideoPlan, storyboard: Storyboard, format
   const times = listTiles(storyboard);
   const tiles = times.map(({ start }) => displayedAt(video, window.startSeconds + start));
   const secondsApart = times[0]!.end;
-  // When tiles are far apart, key frames are used: two hours need not be decoded for a hundred frames.
+  // When tiles are far apart, key frames are used: two hours need not be decoded for a hundred
+  // frames.
   const toleranceTicks = secondsApart < EXACT_BELOW_SECONDS ? 0 : Math.floor((secondsApart / 2) * video.timescale);
   return {
     job: { kind: 'storyboard', ...imageSource(video), tiles, toleranceTicks, columns, ...tile, format },
@@ -97,8 +98,8 @@ export const planSpriteSheet = (video: VideoPlan, storyboard: Storyboard, format
 };
 
 /**
- * The frames of one shot. The first one must not belong to the previous shot; the others may be earlier if that saves
- * decoding.
+ * The frames of one shot. The first one must not belong to the previous shot; the others may be
+ * earlier if that saves decoding.
  */
 export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   const { times, tile, columns, rows } = planContactSheet(shot, storedSize(video));
@@ -114,7 +115,10 @@ export const planShotImage = (video: VideoPlan, shot: Shot): PlannedImage => {
   };
 };
 
-/** The frames at some moments, or slightly earlier frames if that avoids decoding the frames between. */
+/**
+ * The frames at some moments, or slightly earlier frames if that avoids decoding the frames
+ * between.
+ */
 export const planFrameQuality = (
   video: VideoPlan,
   times: readonly number[],
@@ -151,7 +155,10 @@ export const planShotScores = (video: VideoPlan, partSeconds: number): Omit<Shot
   });
 };
 
-/** The parts of the timeline that the frames of an image are read from; a storyboard's are spread over all of it. */
+/**
+ * The parts of the timeline that the frames of an image are read from; a storyboard's are spread
+ * over all of it.
+ */
 export const displayedSpans = (job: PlannedImage['job'], { timescale }: VideoPlan): Span[] => {
   const streams = { video: true, audio: false };
   if (job.kind === 'storyboard') return [];

@@ -32,7 +32,10 @@ export interface ImageProducerDeps {
 
 /** The largest lossless still: 4096 x 4096 of noise. */
 const MAX_IMAGE_BYTES = 64 * 2 ** 20;
-/** A sheet takes seconds of processor time; many files that arrive at once don't keep a server busy with them. */
+/**
+ * A sheet takes seconds of processor time; many files that arrive at once don't keep a server busy
+ * with them.
+ */
 const MAX_WARM_SHEETS = 8;
 /** These take seconds each. A request that finds this many waiting is rejected immediately. */
 const MAX_WAITING_LONG = 64;
@@ -82,8 +85,8 @@ export class ImageProducer {
   }
 
   /**
-   * Produces the image that players show before playback, when no other work is waiting. `seconds` is
-   * the asset's default thumbnail time.
+   * Produces the image that players show before playback, when no other work is waiting. `seconds`
+   * is the asset's default thumbnail time.
    */
   warmPoster(asset: PlayableAsset, seconds?: number): void {
     const { video, durationSeconds } = asset.plan;
@@ -93,10 +96,10 @@ export class ImageProducer {
   }
 
   /**
-   * Produces the sprite sheet that players show over the time slider, when no other work is waiting and
-   * sources are on this machine. At most `MAX_WARM_SHEETS` wait; others, and those that a restart drops,
-   * are produced when a player asks. It is not a job of the queue, because the cache may lose every
-   * image and produce it again.
+   * Produces the sprite sheet that players show over the time slider, when no other work is waiting
+   * and sources are on this machine. At most `MAX_WARM_SHEETS` wait; others, and those that a
+   * restart drops, are produced when a player asks. It is not a job of the queue, because the cache
+   * may lose every image and produce it again.
    */
   warmStoryboard(asset: PlayableAsset): void {
     const { video, durationSeconds } = asset.plan;

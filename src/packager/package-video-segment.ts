@@ -17,7 +17,10 @@ export interface VideoSegmentDeps {
   readonly blobs: BlobStore;
   readonly sourceRanges: SourceRanges;
   readonly logger: Logger;
-  /** Called with what a segment lacks. The segment is only stored when this has resolved; it must not reject. */
+  /**
+   * Called with what a segment lacks. The segment is only stored when this has resolved; it must
+   * not reject.
+   */
   readonly onFramesLost?: (assetId: string, loss: SegmentLoss) => Promise<void>;
 }
 
@@ -29,7 +32,9 @@ interface VideoSegment {
 }
 
 const MAX_SIZE_TRIES = 4;
-/** Only a whole video is shorter. The bits of its few frames make no rate that a network could feel. */
+/**
+ * Only a whole video is shorter. The bits of its few frames make no rate that a network could feel.
+ */
 const MIN_LAST_PEAK_SECONDS = 1;
 const FRAMES = { video: true, audio: false };
 

@@ -5,14 +5,16 @@ import type { TextResponse } from './text-worker.js';
 
 /**
  * Reads a subtitle file of at most a few MiB in any known encoding and format.
- * @throws KinoraError `invalid_input` when it has no cue, or reading it takes too much time or memory; `cancelled`
+ * @throws KinoraError `invalid_input` when it has no cue, or reading it takes too much time or
+ * memory; `cancelled`
  */
 export type ParseText = (bytes: Uint8Array, signal?: AbortSignal) => Promise<NonNullable<TextResponse>>;
 
 const TIME_LIMIT_MS = 60_000;
 /**
- * Several times what 10 MiB of the worst input need. This is only a backstop: a thread that exceeds it in one step
- * can crash the process, so the parser itself keeps to a small multiple of its input.
+ * Several times what 10 MiB of the worst input need. This is only a backstop: a thread that exceeds
+ * it in one step can crash the process, so the parser itself keeps to a small multiple of its
+ * input.
  */
 const HEAP_LIMIT_MIB = 512;
 
@@ -20,8 +22,8 @@ const invalid = (cause?: unknown): KinoraError =>
   new KinoraError('invalid_input', { messages: ['The text file could not be parsed.'], cause });
 
 /**
- * Each file is parsed in its own thread, whose memory is freed with it, and one at a time, so that the memory of a
- * hundred files does not add up.
+ * Each file is parsed in its own thread, whose memory is freed with it, and one at a time, so that
+ * the memory of a hundred files does not add up.
  */
 export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
   const inTurn = createInTurn();

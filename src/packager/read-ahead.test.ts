@@ -60,7 +60,8 @@ test('two viewers who play do not disturb each other', () => {
   for (const number of [50, 51]) ahead.note(asset, '720p', number, 100);
   ahead.note(asset, '720p', 2, 100);
   expect(made.slice(-1)).toEqual(['720p/4']);
-  // A viewer no longer needs what has been served in the meantime; the other viewer's segments are unaffected.
+  // A viewer no longer needs what has been served in the meantime; the other viewer's segments are
+  // unaffected.
   expect(aborted).toEqual(['720p/1', '720p/51', '720p/2']);
   ahead.stop();
 });

@@ -30,9 +30,9 @@ const MAX_STEP = 3;
 const WINDOW = 8;
 
 /**
- * Decides what to produce before it is requested. Requests carry no viewer identity (shared caches must
- * work), so viewers are recognized by their pace: a cursor is a position in an asset that advances
- * segment by segment.
+ * Decides what to produce before it is requested. Requests carry no viewer identity (shared caches
+ * must work), so viewers are recognized by their pace: a cursor is a position in an asset that
+ * advances segment by segment.
  */
 export class ReadAhead<A extends Asset> {
   private readonly cursorsByAsset = new Map<string, Set<Cursor>>();

@@ -3,7 +3,9 @@ import { isKinoraError, KinoraError } from '../lib/errors.js';
 
 /** Bytes fetched after the missing parts, because they will probably be needed next. */
 const AROUND_BYTES = 1024 * 1024;
-/** Each try adds at least one part. If parts are still missing after the last try, the read fails. */
+/**
+ * Each try adds at least one part. If parts are still missing after the last try, the read fails.
+ */
 const MAX_TRIES = 16;
 
 const SHORT: ReadonlySet<string> = new Set(['range_missing', 'media_failed']);
@@ -26,8 +28,9 @@ export interface SourceNeed {
 }
 
 /**
- * Calls `use` with what `open` opens: the bytes of `need`, or the whole file if it is undefined. If `use` finds other
- * bytes missing, it runs again with those added. If it fails, or never has enough, it runs with the whole file.
+ * Calls `use` with what `open` opens: the bytes of `need`, or the whole file if it is undefined. If
+ * `use` finds other bytes missing, it runs again with those added. If it fails, or never has
+ * enough, it runs with the whole file.
  */
 export const readSource = async <S extends Released, T>(
   open: (needed: ByteRanges | undefined) => Promise<S>,

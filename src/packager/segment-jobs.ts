@@ -10,8 +10,8 @@ import type { AudioChunkJob, MediaSource, VideoConfigJob, VideoSegmentJob } from
 /** Pure functions from the plan to the parameters of one media process for one segment. */
 
 /**
- * The same for every segment and image on every machine: with other numbers, damaged sources may decode to other
- * frames.
+ * The same for every segment and image on every machine: with other numbers, damaged sources may
+ * decode to other frames.
  */
 export const MEDIA_THREADS = 2;
 
@@ -94,8 +94,9 @@ export const audioChunkJob = (
 };
 
 /**
- * Settings for another try at a segment that is `factor` times larger than its rendition promises: a lower peak and,
- * from the second time on, lower quality, because a lower peak does not limit the first seconds of a rate buffer.
+ * Settings for another try at a segment that is `factor` times larger than its rendition promises:
+ * a lower peak and, from the second time on, lower quality, because a lower peak does not limit the
+ * first seconds of a rate buffer.
  */
 export const tighterEncoder = (encoder: EncoderSettings, factor: number, attempt: number): EncoderSettings => ({
   ...encoder,

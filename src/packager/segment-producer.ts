@@ -63,8 +63,8 @@ export class SegmentProducer {
   }
 
   /**
-   * Returns `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or newly
-   * produced. A viewer's request also starts the following segments.
+   * Returns `init.mp4` or `<number>.m4s` of a video rendition or of `audio`, from the cache or
+   * newly produced. A viewer's request also starts the following segments.
    * @throws KinoraError `not_found` (no such file in the plan), `media_failed`, `media_crashed`,
    * `cancelled`, `unavailable`
    */
@@ -91,7 +91,8 @@ export class SegmentProducer {
 
   /**
    * Produces what a player requests first from the named renditions, or by default from the start
-   * rendition and its audio: two segments. It doesn't wait for the second one if that has to be encoded.
+   * rendition and its audio: two segments. It doesn't wait for the second one if that has to be
+   * encoded.
    */
   async warm(asset: PlayableAsset, request: SegmentRequest, renditions?: readonly string[]): Promise<void> {
     const { video, audio } = asset.plan;
@@ -156,8 +157,8 @@ export class SegmentProducer {
   }
 
   /**
-   * Copies the part of a stored source that these segments are encoded from, also their audio where it
-   * lies between their frames. Whoever needs it and does not find it fetches it again.
+   * Copies the part of a stored source that these segments are encoded from, also their audio where
+   * it lies between their frames. Whoever needs it and does not find it fetches it again.
    */
   private async fetchVideo(asset: PlayableAsset, first: number, end: number): Promise<void> {
     const { blobs, sourceRanges } = this.deps;

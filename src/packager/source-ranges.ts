@@ -46,9 +46,9 @@ const sizeOf = ({ index }: { readonly index?: SourceIndex }): number =>
   1 + ((index?.video?.pts.length ?? 0) + (index?.audio?.pts.length ?? 0)) * BYTES_PER_PACKET;
 
 /**
- * Which bytes of its source a job reads: of sources that play early, and of stored ones where reading them means a
- * copy. Files without a usable index are copied as a whole: the others than MP4, MOV, Matroska and WebM, and
- * fragmented MP4 that Kinora has not written.
+ * Which bytes of its source a job reads: of sources that play early, and of stored ones where
+ * reading them means a copy. Files without a usable index are copied as a whole: the others than
+ * MP4, MOV, Matroska and WebM, and fragmented MP4 that Kinora has not written.
  */
 export class SourceRanges {
   /** Without `index`: the file is read as a whole. */

@@ -4,16 +4,22 @@ import { verifyFragment, verifyInit } from '../media/mp4/fragment-verifier.js';
 import type { AudioPlan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import type { VideoSegmentResult } from '../pool/protocol.js';
 
-/** Compares a result with the plan before it becomes visible. All functions throw KinoraError `media_failed`. */
+/**
+ * Compares a result with the plan before it becomes visible. All functions throw KinoraError
+ * `media_failed`.
+ */
 
 /** Several times what eight seconds of the best copied source have. */
 export const MAX_SEGMENT_BYTES = 256 * 2 ** 20;
-/** Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment that must not be kept. */
+/**
+ * Some undecodable frames of a damaged source are displayed longer or skipped; more is a segment
+ * that must not be kept.
+ */
 const MAX_MISSING = 0.1;
 
 /**
- * @returns how many frames of the source the segment lacks: negative when it has more than the source counts, 0 when the
- * source doesn't count them.
+ * @returns how many frames of the source the segment lacks: negative when it has more than the
+ * source counts, 0 when the source doesn't count them.
  */
 export const verifyVideoSegment = (
   bytes: Uint8Array,

@@ -36,8 +36,8 @@ const JOBS_PER_PROCESS = 200;
 /** Keeps a process's CPU time far below its limit. */
 const BUSY_LIMIT_MS = 10 * 60_000;
 /**
- * After this long without work, used processes are replaced by a single new one: memory is freed, and
- * the next probe starts immediately.
+ * After this long without work, used processes are replaced by a single new one: memory is freed,
+ * and the next probe starts immediately.
  */
 const IDLE_LIMIT_MS = 30_000;
 
@@ -103,10 +103,11 @@ export class MediaPool {
   }
 
   /**
-   * @throws KinoraError `invalid_input` (not media, or reading it takes more CPU time than its size can
-   * explain), `media_failed` (FFmpeg reported an error), `media_crashed` (the process died or the
-   * deadline passed; retried once alone in a new process before it is thrown), `unavailable` (no process
-   * could be started, which is not the source's fault; or too many viewers already wait), `cancelled`
+   * @throws KinoraError `invalid_input` (not media, or reading it takes more CPU time than its size
+   * can explain), `media_failed` (FFmpeg reported an error), `media_crashed` (the process died or
+   * the deadline passed; retried once alone in a new process before it is thrown), `unavailable`
+   * (no process could be started, which is not the source's fault; or too many viewers already
+   * wait), `cancelled`
    */
   async run<J extends MediaJob>(job: J, options: RunOptions): Promise<MediaResults[J['kind']]> {
     const rejection = this.rejectionOf(options);
@@ -136,15 +137,18 @@ export class MediaPool {
   }
 
   /**
-   * Raises a queued job's priority when a viewer waits for a segment that was read ahead. `job` is the
-   * object passed to `run`.
+   * Raises a queued job's priority when a viewer waits for a segment that was read ahead. `job` is
+   * the object passed to `run`.
    */
   promote(job: MediaJob, priority: MediaPriority): void {
     for (const task of this.tasks) if (task.job === job && priority < task.priority) task.priority = priority;
     this.reconcile();
   }
 
-  /** Resolves when a media process exists or a new one has started; rejects when none can be started. */
+  /**
+   * Resolves when a media process exists or a new one has started; rejects when none can be
+   * started.
+   */
   async check(): Promise<void> {
     this.keepOneWarm();
     await this.processes.check();

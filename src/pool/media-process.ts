@@ -7,8 +7,8 @@ import type { FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
 /**
- * If a file makes its process start another one outside the group, that process could keep the pipes of the ended one
- * open forever.
+ * If a file makes its process start another one outside the group, that process could keep the
+ * pipes of the ended one open forever.
  */
 const PIPES_LIMIT_MS = 3_000;
 const STDERR_TAIL_CHARACTERS = 4096;
@@ -42,8 +42,9 @@ interface CurrentJob {
 }
 
 /**
- * A child process that runs one media job at a time. It waits for jobs as soon as it is constructed. If
- * the system can't start it, it is a process that has ended; the constructor never throws.
+ * A child process that runs one media job at a time. It waits for jobs as soon as it is
+ * constructed. If the system can't start it, it is a process that has ended; the constructor never
+ * throws.
  */
 export class MediaProcess {
   /** Resolves when the process can take jobs; rejects if it ends before. */
@@ -91,7 +92,8 @@ export class MediaProcess {
       this.channel = this.child.stdio[3] as Socket;
       this.listen(this.child, this.channel);
     } catch (error) {
-      // Without memory or descriptors, `spawn` throws or omits the channel instead of emitting an error.
+      // Without memory or descriptors, `spawn` throws or omits the channel instead of emitting an
+      // error.
       this.endReason = error instanceof Error ? error.message : String(error);
       this.end(this.endReason);
     }
@@ -266,7 +268,8 @@ const spawnProcess = ({ file, args }: Command, background: boolean): ChildProces
   const child = spawn(file, background ? [...args, 'background'] : args, {
     cwd: '/',
     env: {},
-    // Messages use descriptor 3. Node's own IPC channel would throw in this process on a line that is not JSON.
+    // Messages use descriptor 3. Node's own IPC channel would throw in this process on a line that
+    // is not JSON.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     // Its own process group, so that one signal reaches the sandbox tools and the process.
     detached: true,
@@ -289,7 +292,8 @@ const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
 
 /** Calls `onGone` when no part of the process is left, or when it never started. */
 const onceGone = (child: ChildProcess, channel: Socket, onGone: (reason: string) => void): void => {
-  // `close` instead of `exit`: the pipe closes only when the last process of the group that holds it has ended.
+  // `close` instead of `exit`: the pipe closes only when the last process of the group that holds
+  // it has ended.
   child.once('close', (code, name) => onGone(name === null ? `exit code ${code}` : `signal ${name}`));
   child.once('exit', () => {
     const limit = setTimeout(() => {

@@ -8,13 +8,13 @@ import type { MediaPriority } from './scheduler.js';
 export interface TaskOptions {
   readonly priority: MediaPriority;
   /**
-   * Wall-clock limit from the start of the job, without the time it is paused; the default depends on
-   * the kind and the priority.
+   * Wall-clock limit from the start of the job, without the time it is paused; the default depends
+   * on the kind and the priority.
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Use a separate process that has never seen another source and is not reused, for probing and for
-   * second tries.
+   * Use a separate process that has never seen another source and is not reused, for probing and
+   * for second tries.
    */
   readonly fresh?: boolean | undefined;
   /** 0 to 1 */

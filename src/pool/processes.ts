@@ -36,8 +36,8 @@ export class Processes {
   }
 
   /**
-   * Returns an idle process that fits, or a new one. At most `room` processes for viewers and one for
-   * background work remain idle.
+   * Returns an idle process that fits, or a new one. At most `room` processes for viewers and one
+   * for background work remain idle.
    */
   acquire({ background, fresh }: ProcessNeeds, room: number): MediaProcess {
     const usable = [...this.idle].filter(
@@ -73,7 +73,10 @@ export class Processes {
     if (!this.isStopped && ![...this.idle].some((child) => !child.background)) this.startIdle();
   }
 
-  /** Starts a process for the next fresh job, and others until `count` are idle, unless they are already. */
+  /**
+   * Starts a process for the next fresh job, and others until `count` are idle, unless they are
+   * already.
+   */
   prepare(count: number): void {
     if (!this.reserved || !this.idle.has(this.reserved)) {
       this.reserved = this.listIdle().find(({ jobsStarted }) => jobsStarted === 0) ?? this.startIdle();

@@ -10,8 +10,8 @@ import type { Piece, Span } from '../media/speech/pack-windows.js';
 import type { Transcript } from '../media/speech/word.js';
 
 /**
- * The messages between the server and a media process: types only, everything by value. Results that are bytes are
- * written to the paths named in the job; the parent verifies and renames them.
+ * The messages between the server and a media process: types only, everything by value. Results
+ * that are bytes are written to the paths named in the job; the parent verifies and renames them.
  */
 
 export interface MediaSource {
@@ -72,7 +72,10 @@ export interface SanityResult {
   readonly decodable: boolean;
 }
 
-/** Encodes up to a second from each position like a rendition of this size, but without a rate limit. */
+/**
+ * Encodes up to a second from each position like a rendition of this size, but without a rate
+ * limit.
+ */
 export interface ComplexityJob {
   readonly kind: 'complexity';
   readonly source: MediaSource;
@@ -89,7 +92,10 @@ export interface ComplexityResult {
   readonly samples: readonly RateSample[];
 }
 
-/** The part of a `VideoPlan` and `VideoRendition` that one segment needs. All ticks are on the timeline. */
+/**
+ * The part of a `VideoPlan` and `VideoRendition` that one segment needs. All ticks are on the
+ * timeline.
+ */
 export interface VideoSegmentJob {
   readonly kind: 'video-segment';
   readonly source: MediaSource;
@@ -118,7 +124,9 @@ export interface VideoSegmentJob {
     /** Of an original; absent: H.264. */
     readonly codec?: OriginalStream['codec'];
   };
-  /** The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them. */
+  /**
+   * The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them.
+   */
   readonly overlayPaths?: readonly string[];
   /** May change the bytes of segments of damaged sources. */
   readonly threads: number;
@@ -131,7 +139,10 @@ export interface VideoSegmentResult {
   readonly frameCount: number;
 }
 
-/** The avcC record of an encoded rendition: a pure function of size, rate and settings that needs no source. */
+/**
+ * The avcC record of an encoded rendition: a pure function of size, rate and settings that needs no
+ * source.
+ */
 export interface VideoConfigJob {
   readonly kind: 'video-config';
   readonly width: number;
@@ -161,8 +172,8 @@ export interface AudioChunkResult {
 }
 
 /**
- * The EBU R128 measurement of a whole track as it is played: with its part of the source, its channels and its gain,
- * after encoding.
+ * The EBU R128 measurement of a whole track as it is played: with its part of the source, its
+ * channels and its gain, after encoding.
  */
 export interface LoudnessJob {
   readonly kind: 'loudness';
@@ -179,10 +190,10 @@ export interface LoudnessResult {
 }
 
 /**
- * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at `width` x `height`, and
- * writes fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame times) to `outPath`. The mezzanine is
- * an init segment, an index of all fragments, and the fragments of all chunks. When times go back, the following frames
- * continue at the end.
+ * Decodes [fromPts, untilPts) of the source once, in order, through the video filter chain at
+ * `width` x `height`, and writes fragments of H.264 (CRF 16, closed GOP of about 2 s, same frame
+ * times) to `outPath`. The mezzanine is an init segment, an index of all fragments, and the
+ * fragments of all chunks. When times go back, the following frames continue at the end.
  */
 export interface MezzanineJob {
   readonly kind: 'mezzanine';
@@ -190,7 +201,10 @@ export interface MezzanineJob {
   readonly streamIndex: number;
   /** See `VideoFacts.decodeTimesOnly`; the job reads from the start. */
   readonly reorderTimes?: boolean;
-  /** How long the last frame of the stream is displayed, in stream ticks; by default as long as the one before. */
+  /**
+   * How long the last frame of the stream is displayed, in stream ticks; by default as long as the
+   * one before.
+   */
   readonly lastDuration?: number;
   readonly timeBase: Rational;
   /** The stream ticks of a key frame; absent means from the start. */
@@ -216,8 +230,8 @@ export interface MezzanineResult {
 }
 
 /**
- * Writes a transport stream to `outPath` that plays the recordings of an MPEG stream whose clock jumps one after the
- * other, and replaces wrong packet times with plausible ones.
+ * Writes a transport stream to `outPath` that plays the recordings of an MPEG stream whose clock
+ * jumps one after the other, and replaces wrong packet times with plausible ones.
  */
 export interface ConcatenateJob {
   readonly kind: 'concatenate';
@@ -233,8 +247,8 @@ export interface ConcatenateResult {
 }
 
 /**
- * Copies the packets of streams from one or more files into an MP4 at `outPath` with its index first. Nothing is
- * decoded.
+ * Copies the packets of streams from one or more files into an MP4 at `outPath` with its index
+ * first. Nothing is decoded.
  */
 export interface RemuxJob {
   readonly kind: 'remux';
@@ -249,7 +263,8 @@ export interface RemuxTrack {
 }
 
 /**
- * Reads text streams of a file once and writes the cues of each to `outPath`, one after the other, as SubRip or WebVTT.
+ * Reads text streams of a file once and writes the cues of each to `outPath`, one after the other,
+ * as SubRip or WebVTT.
  */
 export interface EmbeddedTextJob {
   readonly kind: 'embedded-text';
@@ -285,7 +300,9 @@ export interface ImageSource {
   /** Negative: when the frame that is displayed at zero began. */
   readonly firstFrameTicks?: number;
   readonly filters: VideoFilters;
-  /** The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them. */
+  /**
+   * The files of the overlays in `filters`, in the same order, as `OverlayImageJob` writes them.
+   */
   readonly overlayPaths?: readonly string[];
   readonly threads: number;
   readonly outPath: string;
@@ -304,7 +321,9 @@ export interface StillJob extends ImageSource, DisplayedAt {
   readonly format: StillFormat;
 }
 
-/** The frames displayed at `startTicks + i / framesPerSecond` as an endless animation at `outPath`. */
+/**
+ * The frames displayed at `startTicks + i / framesPerSecond` as an endless animation at `outPath`.
+ */
 export interface AnimatedJob extends ImageSource {
   readonly kind: 'animated';
   readonly start: DisplayedAt;
@@ -320,7 +339,10 @@ export interface StoryboardJob extends ImageSource {
   readonly kind: 'storyboard';
   /** Ascending. */
   readonly tiles: readonly (DisplayedAt & { readonly exact?: true })[];
-  /** How much earlier than its moment a frame may be if that saves decoding, for tiles that need not be exact. */
+  /**
+   * How much earlier than its moment a frame may be if that saves decoding, for tiles that need not
+   * be exact.
+   */
   readonly toleranceTicks: number;
   readonly columns: number;
   /** The width of one tile. */
@@ -343,7 +365,10 @@ export interface FrameQualityResult {
   readonly frames: readonly TimedQuality[];
 }
 
-/** Compares the frames of [startTicks, endTicks) with their neighbors. All ticks are on the timeline. */
+/**
+ * Compares the frames of [startTicks, endTicks) with their neighbors. All ticks are on the
+ * timeline.
+ */
 export interface ShotScoresJob {
   readonly kind: 'shot-scores';
   readonly source: MediaSource;
@@ -353,7 +378,10 @@ export interface ShotScoresJob {
   readonly filters: VideoFilters;
   readonly startTicks: number;
   readonly endTicks: number;
-  /** Reading begins here and ends at `untilTicks`, because frames at the ends of the part also need neighbors. */
+  /**
+   * Reading begins here and ends at `untilTicks`, because frames at the ends of the part also need
+   * neighbors.
+   */
   readonly from: DisplayedAt;
   readonly untilTicks: number;
   readonly threads: number;
@@ -377,7 +405,10 @@ export interface FindSpeechResult {
   readonly nextMs: number;
 }
 
-/** Writes the spans of a window, separated by silence, to `outPath`: a WAV file, 16 kHz, mono, 16 bit. */
+/**
+ * Writes the spans of a window, separated by silence, to `outPath`: a WAV file, 16 kHz, mono, 16
+ * bit.
+ */
 export interface SpeechAudioJob extends SpeechSource {
   readonly kind: 'speech-audio';
   readonly pieces: readonly Piece[];
@@ -400,7 +431,10 @@ export interface ImageResult {
   readonly sizeBytes: number;
 }
 
-/** Decodes an overlay image and writes its pixels to `outPath` in the format of media/overlay/file.ts. */
+/**
+ * Decodes an overlay image and writes its pixels to `outPath` in the format of
+ * media/overlay/file.ts.
+ */
 export interface OverlayImageJob {
   readonly kind: 'overlay-image';
   readonly source: MediaSource;
@@ -467,7 +501,9 @@ export interface MediaResults {
   'frame-quality': FrameQualityResult;
 }
 
-/** Parent to child. A process runs one job at a time; a process that is no longer needed is killed. */
+/**
+ * Parent to child. A process runs one job at a time; a process that is no longer needed is killed.
+ */
 export interface ToChild {
   readonly type: 'run';
   readonly id: number;

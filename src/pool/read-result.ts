@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { KinoraError } from '../lib/errors.js';
 
 /**
- * Reads a file that a media process left at a path of its job; such files must not be read in any other way. A
- * malicious file may control the process: a link could expose any file of the server, a pipe would block a thread of
- * the server forever, and a file may grow while it is read. All functions throw KinoraError `media_failed` when the
- * path is not a plain file.
+ * Reads a file that a media process left at a path of its job; such files must not be read in any
+ * other way. A malicious file may control the process: a link could expose any file of the server,
+ * a pipe would block a thread of the server forever, and a file may grow while it is read. All
+ * functions throw KinoraError `media_failed` when the path is not a plain file.
  */
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

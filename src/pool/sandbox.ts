@@ -28,7 +28,9 @@ export interface SandboxOptions {
   readonly readFiles?: readonly string[];
   /** The only directory that media processes write to. */
   readonly writeDir: string;
-  /** Limit of a process's private memory (RLIMIT_DATA). RLIMIT_AS is useless with V8's reservations. */
+  /**
+   * Limit of a process's private memory (RLIMIT_DATA). RLIMIT_AS is useless with V8's reservations.
+   */
   readonly memoryBytes: number;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -40,8 +42,9 @@ export interface SandboxOptions {
 
 const PROBE_DEADLINE_MS = 20_000;
 /**
- * CPU time of one process. The effective limit is the wall-clock deadline, but this one applies even when the server
- * is gone. It is far above what the longest mezzanine takes; each of its threads adds to the total.
+ * CPU time of one process. The effective limit is the wall-clock deadline, but this one applies
+ * even when the server is gone. It is far above what the longest mezzanine takes; each of its
+ * threads adds to the total.
  */
 const CPU_LIMIT_SECONDS = 7 * 24 * 3600;
 const FILE_SIZE_LIMIT_BYTES = 64 * 2 ** 30;
@@ -85,7 +88,10 @@ const appPaths = (entry: string): string[] => {
   ];
 };
 
-/** The arguments that run a command in the sandbox, outermost tool first; undefined when a tool is missing. */
+/**
+ * The arguments that run a command in the sandbox, outermost tool first; undefined when a tool is
+ * missing.
+ */
 const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): string[] | undefined => {
   const setpriv = findTool('setpriv');
   const dropped = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
@@ -94,7 +100,8 @@ const wrapper = (level: SandboxLevel, options: SandboxOptions, entry: string): s
       const bwrap = findTool('bwrap');
       if (bwrap === undefined) return undefined;
       const readable = [...systemLibraries, process.execPath, ...appPaths(entry)];
-      // Outer directories come first: a later mount covers what an earlier one put at the same path.
+      // Outer directories come first: a later mount covers what an earlier one put at the same
+      // path.
       const data = [...options.readDirs.map((path) => ['--ro-bind', path]), ['--bind', options.writeDir]].sort(
         ([, a = ''], [, b = '']) => a.length - b.length,
       );
@@ -161,8 +168,8 @@ const probeJob: VideoConfigJob = {
 };
 
 /**
- * Finds the strongest level in which a media process starts and completes a small job. Containers often
- * have the tools but forbid the namespaces. Returns that process too; it has read no file.
+ * Finds the strongest level in which a media process starts and completes a small job. Containers
+ * often have the tools but forbid the namespaces. Returns that process too; it has read no file.
  * @throws KinoraError `unavailable` when no media process can be started at all
  */
 export const chooseSandbox = async (

@@ -23,14 +23,15 @@ const isIngest = ({ priority }: ScheduledJob): boolean =>
   priority === mediaPriority.warmUp || priority === mediaPriority.background;
 
 /**
- * Decides which jobs to start, resume or pause so that the most urgent ones run in `slots` slots. Background work
- * leaves the last slot free (when there is more than one), so that a viewer finds a warm process; work that will soon
- * be needed may take every slot. A job without a slot pauses the least urgent running job that is less urgent than
- * itself. Pausing keeps the work done so far, whereas killing could starve a long job forever. Speech recognition
- * also pauses while anything is made for a viewer, because viewers' work needs the processor.
+ * Decides which jobs to start, resume or pause so that the most urgent ones run in `slots` slots.
+ * Background work leaves the last slot free (when there is more than one), so that a viewer finds a
+ * warm process; work that will soon be needed may take every slot. A job without a slot pauses the
+ * least urgent running job that is less urgent than itself. Pausing keeps the work done so far,
+ * whereas killing could starve a long job forever. Speech recognition also pauses while anything is
+ * made for a viewer, because viewers' work needs the processor.
  *
- * One job of an ingest always runs, the most urgent one, beside the slots when viewers fill them: they could fill them for
- * hours.
+ * One job of an ingest always runs, the most urgent one, beside the slots when viewers fill them:
+ * they could fill them for hours.
  */
 export const schedule = <J extends ScheduledJob>(jobs: Iterable<J>, slots: number): Step<J>[] => {
   const present = [...jobs];

@@ -17,7 +17,10 @@ import {
 } from './transcriber.js';
 
 export interface CommandOptions {
-  /** The program and its arguments; `{audio}`, `{language}`, `{phrases}` and `{output}` are replaced. */
+  /**
+   * The program and its arguments; `{audio}`, `{language}`, `{phrases}` and `{output}` are
+   * replaced.
+   */
   readonly command: readonly string[];
   readonly timeoutMs: number;
   /** No other code writes there. */
@@ -99,7 +102,9 @@ interface RunOptions extends Pick<TranscribeOptions, 'signal'> {
   readonly timeoutMs: number;
 }
 
-/** Returns the program's output. If the system allows it, the program ends together with the server. */
+/**
+ * Returns the program's output. If the system allows it, the program ends together with the server.
+ */
 const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOptions): Promise<string> =>
   new Promise((resolve, reject) => {
     if (signal.aborted) return reject(new KinoraError('cancelled', { cause: signal.reason }));

@@ -19,7 +19,8 @@ const failed = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('internal_error', { messages: [message], cause, failure: 'fail' });
 
 /**
- * Stores a model under its name after verifying all its bytes; an interrupted download continues where it stopped.
+ * Stores a model under its name after verifying all its bytes; an interrupted download continues
+ * where it stopped.
  * @returns the path; the model may already have been installed
  * @throws KinoraError `internal_error` with a message for the user
  */

@@ -31,8 +31,8 @@ const MAX_LOGGED_CHARACTERS = 500;
 /** Recognition by a service that implements OpenAI's `/audio/transcriptions`. */
 export class ServiceTranscriber implements Transcriber {
   /**
-   * Without a language, some services detect it and some assume English; with `auto`, some detect it and
-   * some reject it. So `auto` is sent until the service rejects it.
+   * Without a language, some services detect it and some assume English; with `auto`, some detect
+   * it and some reject it. So `auto` is sent until the service rejects it.
    */
   private sendsAuto = true;
 

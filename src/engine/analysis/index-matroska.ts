@@ -20,8 +20,8 @@ import { StreamColumns } from './index-source.js';
 const MAX_GROUP_BYTES = 32 * 2 ** 20;
 
 /**
- * Predicts the index of a Matroska or WebM file from its cues and its first and last group of frames. `obstacle` says why
- * this can't be done.
+ * Predicts the index of a Matroska or WebM file from its cues and its first and last group of
+ * frames. `obstacle` says why this can't be done.
  */
 export const indexMatroska = async (job: PredictIndexJob): Promise<MediaResults['predict-index']> => {
   const predicted = await predict(job);
@@ -88,7 +88,10 @@ const readTiming = async ({
 const readPart = ({ start, end }: MatroskaLayout['cues'], read: ReturnType<typeof rangeReader>): Promise<Uint8Array> =>
   read(start, end - start);
 
-/** Reads from the current position: up to the second key frame, or to the end. Undefined when it is damaged. */
+/**
+ * Reads from the current position: up to the second key frame, or to the end. Undefined when it is
+ * damaged.
+ */
 const readGroup = (format: FormatContext, job: PredictIndexJob, untilKeyFrame: boolean): SourceIndex | undefined => {
   const column = (index: number): StreamColumns =>
     new StreamColumns(streamAt(format, index), format.iformat?.name ?? '');

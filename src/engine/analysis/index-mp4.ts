@@ -7,10 +7,10 @@ import type { IndexJob, MediaResults } from '../../pool/protocol.js';
 import { rangeReader } from '../ffmpeg/staged-ranges.js';
 
 /**
- * Indexes an MP4 or MOV file from its sample tables, without reading the whole file. Returns undefined and writes
- * nothing when the tables may differ from what FFmpeg's demuxer reports: fragments, damage, complicated edits. This
- * runs in a media process, although it doesn't use FFmpeg, because the tables of a hostile file can take hundreds of
- * megabytes.
+ * Indexes an MP4 or MOV file from its sample tables, without reading the whole file. Returns
+ * undefined and writes nothing when the tables may differ from what FFmpeg's demuxer reports:
+ * fragments, damage, complicated edits. This runs in a media process, although it doesn't use
+ * FFmpeg, because the tables of a hostile file can take hundreds of megabytes.
  */
 export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | undefined> => {
   if (!job.source.formatName?.startsWith('mov')) return undefined;

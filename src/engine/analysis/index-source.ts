@@ -62,7 +62,10 @@ export const indexSource = (job: IndexJob, context: HandlerContext): MediaResult
   }
 };
 
-/** Reads the next packet of the first `endBytes` bytes. Packets that the demuxer ends there may be cut off. */
+/**
+ * Reads the next packet of the first `endBytes` bytes. Packets that the demuxer ends there may be
+ * cut off.
+ */
 const readPresent = (format: FormatContext, packet: Packet, endBytes: number): number => {
   try {
     const code = readPacket(format, packet);
@@ -126,8 +129,8 @@ export class StreamColumns {
     // A packet that contains only priming or padding is not presented.
     if (skipped.start + skipped.end > 0 && skipped.start + skipped.end >= duration) return;
     const pts = Number(time) + Math.round(skipped.start);
-    // What the edit list cuts at the end is never displayed; what it cuts at the start is needed for decoding the
-    // rest.
+    // What the edit list cuts at the end is never displayed; what it cuts at the start is needed
+    // for decoding the rest.
     if ((packet.flags & AV_PKT_FLAG_DISCARD) !== 0 && pts >= 0) {
       this.hidden = true;
       return;
@@ -142,7 +145,10 @@ export class StreamColumns {
     this.latest = pts;
   }
 
-  /** What decoders drop from an audio packet: priming and padding, which only the container declares. */
+  /**
+   * What decoders drop from an audio packet: priming and padding, which only the container
+   * declares.
+   */
   private skippedTicks(packet: Packet, time: number, durationTicks: number): { start: number; end: number } {
     const skip = this.sampleTicks > 0 ? packet.getSideData(AV_PKT_DATA_SKIP_SAMPLES) : null;
     const [priming, padding] = skip && skip.length >= 8 ? [skip.readUInt32LE(0), skip.readUInt32LE(4)] : [0, 0];

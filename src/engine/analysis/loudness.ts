@@ -14,8 +14,8 @@ const SILENCE_DBTP = -150;
 const BLOCK_FRAMES = 2800;
 
 /**
- * Measures the integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128) after encoding and decoding, as
- * players hear it: encoding removes noise and raises peaks.
+ * Measures the integrated loudness and true peak of a track (ITU-R BS.1770, EBU R128) after
+ * encoding and decoding, as players hear it: encoding removes noise and raises peaks.
  * @throws KinoraError `media_failed`
  */
 export const measureLoudness = (job: LoudnessJob): LoudnessResult => {

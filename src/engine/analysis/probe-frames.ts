@@ -21,7 +21,8 @@ import { dropsUndecodable } from '../ffmpeg/stream-traits.js';
 import { isIntra } from '../video/reader.js';
 
 /**
- * The number of frames decoded to find out what the stream really contains, and the number of packets read for them.
+ * The number of frames decoded to find out what the stream really contains, and the number of
+ * packets read for them.
  */
 const SAMPLE_FRAMES = 12;
 const SAMPLE_PACKETS = 2_000;
@@ -203,8 +204,8 @@ const readFromKeyFrame = (
 };
 
 /**
- * Whether decoding can start with each key frame that is looked at of a stream whose packets can be copied: HEVC with lengths,
- * AV1. A stream with none there has nothing against it.
+ * Whether decoding can start with each key frame that is looked at of a stream whose packets can be
+ * copied: HEVC with lengths, AV1. A stream with none there has nothing against it.
  */
 export const canStartAtKeyFrames = (
   format: FormatContext,

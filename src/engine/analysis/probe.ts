@@ -70,7 +70,8 @@ const ANIMATED_IMAGES = new Set(['gif', 'apng', 'webp_anim', 'jpegxl_anim']);
 
 /**
  * Describes a source. When nothing in it can be played, `refusal` says why.
- * @throws KinoraError `invalid_input` with a message for the caller when the file is not media or can't be read
+ * @throws KinoraError `invalid_input` with a message for the caller when the file is not media or
+ * can't be read
  */
 export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const { path } = job.source;
@@ -169,7 +170,10 @@ const readBzip2Streams = async ({ source }: ProbeJob): Promise<ReadonlySet<numbe
   }
 };
 
-/** The streams with a single frame beside one that moves: cover art that the file does not mark as such. */
+/**
+ * The streams with a single frame beside one that moves: cover art that the file does not mark as
+ * such.
+ */
 const findStillImages = (
   { source }: ProbeJob,
   formatName: string,
@@ -336,7 +340,10 @@ const layoutOf = ({ codecpar: { channelLayout, channels } }: Stream): string => 
 
 const AAC_SAMPLE_RATES = new Set([96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000]);
 
-/** AAC in a transport stream (ADTS) has no configuration record, so one is written from the stream's parameters. */
+/**
+ * AAC in a transport stream (ADTS) has no configuration record, so one is written from the stream's
+ * parameters.
+ */
 const audioConfigOf = ({ codecpar }: Stream): Uint8Array | undefined => {
   const { extradata, profile, sampleRate, channels } = codecpar;
   if (extradata !== null && extradata.length >= 2) return extradata;

@@ -10,8 +10,8 @@ const END = 'end of the description';
 const LIMIT_MS = 2_000;
 
 /**
- * The chapters of a file, as FFmpeg reads them. The binding has no access to them, but FFmpeg's description of a file
- * lists them.
+ * The chapters of a file, as FFmpeg reads them. The binding has no access to them, but FFmpeg's
+ * description of a file lists them.
  */
 export const readChapters = async (format: FormatContext): Promise<ChapterFacts[]> => parse(await describe(format));
 
@@ -43,8 +43,8 @@ const describe = async (format: FormatContext): Promise<readonly string[]> => {
 };
 
 /**
- * The description is written in pieces: the number of a chapter, its times, the names of its tags and their values. After
- * a value, the end of the line is a piece of its own.
+ * The description is written in pieces: the number of a chapter, its times, the names of its tags
+ * and their values. After a value, the end of the line is a piece of its own.
  */
 const parse = (lines: readonly string[]): ChapterFacts[] => {
   // Streams follow the chapters, and have titles too. A title that begins alike has no indentation.

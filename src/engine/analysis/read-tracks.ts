@@ -30,7 +30,9 @@ export interface TrackFacts {
 /** Sample entries of encrypted tracks (ISO/IEC 14496-12, 8.12), and those of the iTunes store. */
 const ENCRYPTED: ReadonlySet<string> = new Set(['encv', 'enca', 'drmi', 'drms']);
 
-/** What a `moov` box says about each track, by ID. The result is empty when the boxes can't be read. */
+/**
+ * What a `moov` box says about each track, by ID. The result is empty when the boxes can't be read.
+ */
 export const readTracks = (moov: Uint8Array): ReadonlyMap<number, TrackFacts> => {
   const tracks = new Map<number, TrackFacts>();
   const root = listBoxes(moov)?.[0];

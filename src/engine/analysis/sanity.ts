@@ -8,8 +8,8 @@ import { withVideoReader } from '../video/reader.js';
 
 const CHECKED_SECONDS = 1;
 /**
- * The number of audio packets that a decoder may reject at a position: the first packets after a seek may depend on
- * earlier ones.
+ * The number of audio packets that a decoder may reject at a position: the first packets after a
+ * seek may depend on earlier ones.
  */
 const ALLOWED_AUDIO_ERRORS = 2;
 /** Unless the whole audio is shorter. */
@@ -59,7 +59,8 @@ const checkVideo = (
           frames += 1;
           reader.take();
         }
-        // Frames may be rare, or end before the audio does; the frame that is displayed at that time is also valid.
+        // Frames may be rare, or end before the audio does; the frame that is displayed at that
+        // time is also valid.
         const decoded = frames > 0 || reader.previous !== undefined || reader.peek() !== undefined;
         if (!decoded) return { decoded, problem: 'nothing could be decoded' };
         return reader.errors > 0 ? { decoded, problem: `${reader.errors} damaged` } : { decoded };

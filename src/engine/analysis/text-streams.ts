@@ -33,7 +33,10 @@ export const labelOf = ({ metadata }: Stream): StreamLabel => {
   return { ...(language && language !== 'und' && { language }), ...(title !== '' && { title }) };
 };
 
-/** A title on one line. The cut leaves no half of a surrogate pair, which JSON of the database can't contain. */
+/**
+ * A title on one line. The cut leaves no half of a surrogate pair, which JSON of the database can't
+ * contain.
+ */
 export const cleanTitle = (title: string): string =>
   title
     .replace(/[\p{Cc}\s]+/gu, ' ')

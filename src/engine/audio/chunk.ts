@@ -9,19 +9,21 @@ import { openDecoder, readOnly, readPacket, streamAt } from '../ffmpeg/open-sour
 import { audioFrame, openAt, readSamples } from './reader.js';
 
 /**
- * Input frames that the encoder gets before the first one that is kept, so that joins sound the same as the rest of a
- * chunk.
+ * Input frames that the encoder gets before the first one that is kept, so that joins sound the
+ * same as the rest of a chunk.
  */
 const PRE_ROLL_FRAMES = 2;
 /** The encoder's first packet contains only its priming. */
 const PRIMING_PACKETS = 1;
-/** Because of interleaving, packets of a copied track can begin up to this long before the chunk. */
+/**
+ * Because of interleaving, packets of a copied track can begin up to this long before the chunk.
+ */
 const COPY_SEEK_SECONDS = 1;
 
 /**
- * Makes the segments of one chunk: AAC frames on the constant 1,024-sample grid, one fragment per segment. The result
- * depends only on the job. Neighboring chunks join without a gap, and for encoded tracks also without an audible
- * seam.
+ * Makes the segments of one chunk: AAC frames on the constant 1,024-sample grid, one fragment per
+ * segment. The result depends only on the job. Neighboring chunks join without a gap, and for
+ * encoded tracks also without an audible seam.
  * @throws KinoraError `media_failed`
  */
 export const encodeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
@@ -67,7 +69,9 @@ const openEncoder = ({ sampleRate, channels, bitRate }: AudioChunkJob['audio']):
   return encoder;
 };
 
-/** AAC frames [firstFrame, endFrame); the packet of a frame spans that frame and the one after it. */
+/**
+ * AAC frames [firstFrame, endFrame); the packet of a frame spans that frame and the one after it.
+ */
 export const encodeFrames = (
   job: Pick<AudioChunkJob, 'source' | 'audio'>,
   firstFrame: number,
@@ -102,9 +106,9 @@ export const encodeFrames = (
 };
 
 /**
- * The source's own AAC frames [firstFrame, endFrame), each numbered by the grid position nearest to its packet's
- * time. Undefined when one is damaged: a browser's decoder would stop there for good, while encoding replaces it with
- * silence.
+ * The source's own AAC frames [firstFrame, endFrame), each numbered by the grid position nearest to
+ * its packet's time. Undefined when one is damaged: a browser's decoder would stop there for good,
+ * while encoding replaces it with silence.
  */
 const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): Buffer[] | undefined => {
   const { sourceTimeBase: base, sourceOrigin, sampleRate, streamIndex } = job.audio;
@@ -143,7 +147,8 @@ const copyFrames = (job: AudioChunkJob, firstFrame: number, endFrame: number): B
 };
 
 /**
- * In transport streams, each AAC frame has an ADTS header (ISO/IEC 14496-3, 1.A.2.2): 7 bytes, or 9 with a checksum.
+ * In transport streams, each AAC frame has an ADTS header (ISO/IEC 14496-3, 1.A.2.2): 7 bytes, or 9
+ * with a checksum.
  */
 const withoutAdtsHeader = (data: Buffer): Buffer => {
   const isAdts = data.length > 7 && data[0] === 0xff && ((data[1] as number) & 0xf6) === 0xf0;

@@ -17,8 +17,8 @@ import { type AudioPiece, alignAudio } from './timestamp-alignment.js';
 import { LIMITER_REACH_SECONDS, limitPeaks } from './true-peak-limiter.js';
 
 /**
- * Decoders of MP3, AAC, Vorbis and Opus depend on preceding audio; 0.5 s is more than any of them needs (Opus: 80
- * ms).
+ * Decoders of MP3, AAC, Vorbis and Opus depend on preceding audio; 0.5 s is more than any of them
+ * needs (Opus: 80 ms).
  */
 const PRE_ROLL_SECONDS = 0.5;
 /** Alignment uses the full second on either side and half a second around it. */
@@ -26,10 +26,14 @@ const PLACE_SECONDS = 1.5;
 /** The maximum share of damaged packets; a stream with more is unusable rather than silent. */
 const MAX_ERROR_SHARE = 0.5;
 /**
- * A multiple of the wanted length: pieces may overlap, but a stream whose time stands still must not fill the memory.
+ * A multiple of the wanted length: pieces may overlap, but a stream whose time stands still must
+ * not fill the memory.
  */
 const MAX_OVERLAP = 4;
-/** When a seek lands too late, the next one goes back by this much, then three times as far, and so on. */
+/**
+ * When a seek lands too late, the next one goes back by this much, then three times as far, and so
+ * on.
+ */
 const FIRST_STEP_BACK_SECONDS = 2;
 
 export type Audio = Omit<AudioPlan, 'boundaries'>;
@@ -55,7 +59,10 @@ const bend = (value: number): number => {
   return size <= KNEE ? value : Math.sign(value) * (KNEE + (1 - KNEE) * Math.tanh((size - KNEE) / (1 - KNEE)));
 };
 
-/** A down-mix adds up to four channels; reducing it by 3 dB keeps it below the knee at ordinary levels. */
+/**
+ * A down-mix adds up to four channels; reducing it by 3 dB keeps it below the knee at ordinary
+ * levels.
+ */
 const DOWN_MIX_GAIN = 10 ** (-3 / 20);
 
 /** Collects the decoder's output as float planes with the requested channels and sample rate. */
@@ -103,8 +110,8 @@ class PieceCollector {
       this.gain = (frame.channels > 2 ? DOWN_MIX_GAIN : 1) * 10 ** ((this.plan.gainDb ?? 0) / 20);
     }
     const pts = frame.bestEffortTimestamp === NO_PTS ? frame.pts : frame.bestEffortTimestamp;
-    // Counted from the first time stamp of the stream, whose position is rounded once; positions then differ by whole
-    // samples.
+    // Counted from the first time stamp of the stream, whose position is rounded once; positions
+    // then differ by whole samples.
     const toSamples = (ticks: number): number => (ticks * base.num * rate) / base.den;
     const position =
       pts === NO_PTS
@@ -179,8 +186,8 @@ const decode = (
 };
 
 /**
- * Decodes what is needed for [fromSeconds, untilSeconds) of the timeline. When a seek lands late, starts again
- * further back.
+ * Decodes what is needed for [fromSeconds, untilSeconds) of the timeline. When a seek lands late,
+ * starts again further back.
  */
 const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, untilSeconds: number): AudioPiece[] => {
   const zeroSeconds = (plan.sourceOrigin * plan.sourceTimeBase.num) / plan.sourceTimeBase.den;
@@ -204,16 +211,16 @@ const collectPieces = (source: MediaSource, plan: Audio, fromSeconds: number, un
 };
 
 /**
- * Opens the source so that reading starts at or before `seconds` of its own time. Reading starts at the beginning of
- * the file when the position is near it or when FFmpeg can't seek: without an index, or before its first entry. The
- * caller closes the source.
+ * Opens the source so that reading starts at or before `seconds` of its own time. Reading starts at
+ * the beginning of the file when the position is near it or when FFmpeg can't seek: without an
+ * index, or before its first entry. The caller closes the source.
  */
 export const openAt = (source: MediaSource, seconds: number): { format: FormatContext; fromStart: boolean } => {
   const format = openSource(source);
   const startSeconds = format.startTime === NO_PTS ? 0 : Number(format.startTime) / AV_TIME_BASE;
   if (seconds <= startSeconds + PRE_ROLL_SECONDS) return { format, fromStart: true };
-  // Seeks by the file's leading stream: Matroska has cues for the video only, and seeking by an audio stream without
-  // cues reads the file from its start.
+  // Seeks by the file's leading stream: Matroska has cues for the video only, and seeking by an
+  // audio stream without cues reads the file from its start.
   const target = BigInt(Math.floor(seconds * AV_TIME_BASE));
   if (format.seekFrameSync(-1, target, AVSEEK_FLAG_BACKWARD) >= 0) return { format, fromStart: false };
   format.closeInputSync();
@@ -268,10 +275,10 @@ export const audioFrame = (planes: readonly Float32Array[], at: number, count: n
   );
 
 /**
- * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array per channel, with
- * the gain applied but without the peak limit of `normalize_audio`. Parts that the source lacks are silent. A sample
- * has the same value in every range that contains it, except for differences below -60 dB caused by resampling and by
- * decoders' state.
+ * The samples [fromSample, untilSample) of the timeline in the plan's rate and channels, one array
+ * per channel, with the gain applied but without the peak limit of `normalize_audio`. Parts that
+ * the source lacks are silent. A sample has the same value in every range that contains it, except
+ * for differences below -60 dB caused by resampling and by decoders' state.
  * @throws KinoraError `media_failed`
  */
 export const readSamples = (
@@ -305,7 +312,8 @@ const readStream = (source: MediaSource, plan: Audio, fromSample: number, untilS
   const align = (from: number, until: number): Float32Array[] =>
     alignAudio(pieces, channels, from, until, sourceRate, tickSamples);
   if (sourceRate === rate) return align(fromSample, untilSample);
-  // Both clocks meet every `sourceStep` source samples; starting there gives the resampler the same phase each time.
+  // Both clocks meet every `sourceStep` source samples; starting there gives the resampler the same
+  // phase each time.
   const divisor = greatestCommonDivisor(sourceRate, rate);
   const sourceStep = sourceRate / divisor;
   const step = rate / divisor;

@@ -6,8 +6,8 @@ const RATE = 8000;
 const valueAt = (sample: number): number => Math.sin((2 * Math.PI * 50 * sample) / RATE);
 
 /**
- * Pieces of `length` samples at the true positions `start`, `start + length` …; `stamp` converts a position to a time
- * stamp.
+ * Pieces of `length` samples at the true positions `start`, `start + length` …; `stamp` converts a
+ * position to a time stamp.
  */
 const pieces = (start: number, count: number, length: number, stamp: (place: number) => number): AudioPiece[] =>
   Array.from({ length: count }, (_, i) => {

@@ -1,18 +1,23 @@
 /**
- * Aligns decoded pieces of audio on a timeline of samples. Time stamps are coarse (whole milliseconds in Matroska)
- * and clocks drift, so neither counting samples nor trusting each stamp is enough. The result at a position depends
- * only on nearby pieces and not on where decoding began, so readers that start at different positions agree on every
- * sample.
+ * Aligns decoded pieces of audio on a timeline of samples. Time stamps are coarse (whole
+ * milliseconds in Matroska) and clocks drift, so neither counting samples nor trusting each stamp
+ * is enough. The result at a position depends only on nearby pieces and not on where decoding
+ * began, so readers that start at different positions agree on every sample.
  */
 
 export interface AudioPiece {
-  /** Position of the first sample by its time stamp, in samples on the timeline; may have a fraction. */
+  /**
+   * Position of the first sample by its time stamp, in samples on the timeline; may have a
+   * fraction.
+   */
   readonly position: number;
   /** One array per channel, equally long. */
   readonly channels: readonly Float32Array[];
 }
 
-/** Pieces that follow each other without a gap: `counts[i]` samples of the run precede `pieces[i]`. */
+/**
+ * Pieces that follow each other without a gap: `counts[i]` samples of the run precede `pieces[i]`.
+ */
 interface Run {
   readonly pieces: AudioPiece[];
   readonly counts: number[];
@@ -21,7 +26,10 @@ interface Run {
 
 const lengthOf = (piece: AudioPiece): number => piece.channels[0]?.length ?? 0;
 
-/** A jump of more than half a piece is a gap or an overlap; smaller jumps come from rounded time stamps. */
+/**
+ * A jump of more than half a piece is a gap or an overlap; smaller jumps come from rounded time
+ * stamps.
+ */
 const splitRuns = (pieces: readonly AudioPiece[], tickSamples: number): Run[] => {
   const runs: Run[] = [];
   let expected = Number.NaN;
@@ -49,7 +57,10 @@ const paint = (output: Float32Array, outputStart: number, samples: Float32Array,
 
 const TAPS = 32;
 const PHASES = 1024;
-/** Hann-windowed sinc with one row per fraction of a sample; the taps of a row reach from -15 to 16 samples. */
+/**
+ * Hann-windowed sinc with one row per fraction of a sample; the taps of a row reach from -15 to 16
+ * samples.
+ */
 let sincRows: Float32Array[] | undefined;
 const makeSincRows = (): Float32Array[] =>
   Array.from({ length: PHASES }, (_, phase) => {
@@ -80,8 +91,8 @@ const joinChannel = (run: Run, channel: number): Float32Array => {
 };
 
 /**
- * The offset between sample counts and positions at each full second: the mean over the pieces whose stamps are
- * within half a second of it.
+ * The offset between sample counts and positions at each full second: the mean over the pieces
+ * whose stamps are within half a second of it.
  */
 const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
   const sums = new Map<number, { sum: number; count: number }>();
@@ -95,7 +106,10 @@ const measureOffsets = (run: Run, sampleRate: number): Map<number, number> => {
   return new Map([...sums].map(([second, { sum, count }]) => [second, sum / count]));
 };
 
-/** Stretches a run whose clock differs from its time stamps; positions between full seconds are interpolated. */
+/**
+ * Stretches a run whose clock differs from its time stamps; positions between full seconds are
+ * interpolated.
+ */
 const paintStretched = (outputs: readonly Float32Array[], outputStart: number, run: Run, sampleRate: number): void => {
   const offsets = measureOffsets(run, sampleRate);
   const seconds = [...offsets.keys()].sort((a, b) => a - b);
@@ -122,7 +136,8 @@ const paintStretched = (outputs: readonly Float32Array[], outputStart: number, r
 };
 
 /**
- * The samples [from, until) of the timeline; positions before zero and parts that the source lacks are silent.
+ * The samples [from, until) of the timeline; positions before zero and parts that the source lacks
+ * are silent.
  * @param tickSamples length of one tick of the source's time stamps in samples
  */
 export const alignAudio = (
@@ -145,11 +160,11 @@ export const alignAudio = (
       lowest = Math.min(lowest, offset);
       highest = Math.max(highest, offset);
     });
-    // Rounding spreads stamps by at most a tick around the true position: the clocks agree and samples stay
-    // unchanged.
+    // Rounding spreads stamps by at most a tick around the true position: the clocks agree and
+    // samples stay unchanged.
     if (highest - lowest <= Math.max(1.1 * tickSamples, 1)) {
-      // At some rates, stamps that are rounded half up put the middle half a sample late; ties must always round in
-      // the same direction.
+      // At some rates, stamps that are rounded half up put the middle half a sample late; ties must
+      // always round in the same direction.
       const offset = Math.round((lowest + highest) / 2 - 1e-6);
       run.pieces.forEach((piece, i) => {
         outputs.forEach((output, channel) => {

@@ -1,18 +1,28 @@
 import { betweenSamples } from './timestamp-alignment.js';
 
-/** The gain stays low for this long on both sides of a peak: longer than half a period of the lowest tones. */
+/**
+ * The gain stays low for this long on both sides of a peak: longer than half a period of the lowest
+ * tones.
+ */
 const HOLD_SECONDS = 0.02;
-/** Positions between two samples at which peaks are searched (ITU-R BS.1770, annex 2: four times oversampling). */
+/**
+ * Positions between two samples at which peaks are searched (ITU-R BS.1770, annex 2: four times
+ * oversampling).
+ */
 const PHASES = [0.25, 0.5, 0.75];
 /** Audible peaks between samples are at most this many times the surrounding samples. */
 const RISE = 2;
 
-/** Samples that are closer than this to either end of the input of `limitPeaks` may be limited too little. */
+/**
+ * Samples that are closer than this to either end of the input of `limitPeaks` may be limited too
+ * little.
+ */
 export const LIMITER_REACH_SECONDS = 2 * HOLD_SECONDS + 0.001;
 
 /**
- * Reduces the volume around true peaks above `peakDb` (dBTP), equally in all channels. The gain at a sample depends
- * only on the audio within `LIMITER_REACH_SECONDS`, so the result does not depend on where a chunk begins.
+ * Reduces the volume around true peaks above `peakDb` (dBTP), equally in all channels. The gain at
+ * a sample depends only on the audio within `LIMITER_REACH_SECONDS`, so the result does not depend
+ * on where a chunk begins.
  */
 export const limitPeaks = (
   planes: readonly Float32Array[],
@@ -22,7 +32,8 @@ export const limitPeaks = (
   const limits = findGains(planes, 10 ** (peakDb / 20));
   if (!limits) return planes;
   const hold = Math.round(HOLD_SECONDS * sampleRate);
-  // The lowest gain nearby, smoothed twice over half that range, never exceeds what the peak allows.
+  // The lowest gain nearby, smoothed twice over half that range, never exceeds what the peak
+  // allows.
   const half = hold >> 1;
   const gains = smooth(smooth(lowestAround(limits, 2 * half), half), half);
   return planes.map((plane) => plane.map((sample, i) => sample * (gains[i] as number)));
@@ -71,7 +82,9 @@ const lowestAround = (values: Float64Array, reach: number): Float64Array => {
   return lowest;
 };
 
-/** The mean of the values within `reach` on both sides; the last value continues beyond the ends. */
+/**
+ * The mean of the values within `reach` on both sides; the last value continues beyond the ends.
+ */
 const smooth = (values: Float64Array, reach: number): Float64Array => {
   const at = (i: number): number => values[Math.min(Math.max(i, 0), values.length - 1)] as number;
   const means = new Float64Array(values.length);

@@ -13,8 +13,8 @@ export const failMedia = (operation: string, reason: string, code?: number): Kin
   new KinoraError('media_failed', { messages: [`${operation}: ${reason}`], details: { operation, reason, code } });
 
 /**
- * Returns the code of a successful call. Throws `media_failed` with the name of the operation when the code is
- * negative.
+ * Returns the code of a successful call. Throws `media_failed` with the name of the operation when
+ * the code is negative.
  */
 export const check = (code: number, operation: string): number => {
   if (code < 0) throw failMedia(operation, FFmpegError.strerror(code), code);
@@ -44,8 +44,8 @@ export const cloneFrame = (frame: Frame): Frame => {
 };
 
 /**
- * Sets codec options one by one before the codec is opened. (Options passed to `open2Sync` as a dictionary are freed
- * twice, which crashes the process at the next garbage collection.)
+ * Sets codec options one by one before the codec is opened. (Options passed to `open2Sync` as a
+ * dictionary are freed twice, which crashes the process at the next garbage collection.)
  */
 export const setOptions = (context: CodecContext, options: Readonly<Record<string, string | number>>): void => {
   for (const [name, value] of Object.entries(options)) {

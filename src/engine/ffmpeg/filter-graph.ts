@@ -2,12 +2,18 @@ import type { Frame } from 'node-av/lib';
 import type { Rational } from '../../media/source/source-facts.js';
 import { MediaFilter } from './media-filter.js';
 
-/** Passes finished frames (SDR BT.709, limited range, square pixels) of one size through a chain of filters. */
+/**
+ * Passes finished frames (SDR BT.709, limited range, square pixels) of one size through a chain of
+ * filters.
+ */
 export class FrameGraph {
   private readonly filter: MediaFilter;
   private readonly emit: (frame: Frame) => void;
 
-  /** @param emit gets each frame, which is valid during the call only; its `pts` counts in `timeBase`. */
+  /**
+   * @param emit gets each frame, which is valid during the call only; its `pts` counts in
+   * `timeBase`.
+   */
   constructor(
     first: Pick<Frame, 'width' | 'height' | 'format'>,
     chain: string,

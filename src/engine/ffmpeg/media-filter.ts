@@ -12,8 +12,9 @@ export interface MediaFilterOptions {
 }
 
 /**
- * A filter graph with one output, `buffersink@out` or `abuffersink@out`, and one input for frames, `buffer@in` or
- * `abuffer@in`, unless the graph generates its frames. Output frames are valid only during the call of `each`.
+ * A filter graph with one output, `buffersink@out` or `abuffersink@out`, and one input for frames,
+ * `buffer@in` or `abuffer@in`, unless the graph generates its frames. Output frames are valid only
+ * during the call of `each`.
  */
 export class MediaFilter {
   private readonly graph = new FilterGraph();

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * Keeps the most recently used resources open for the next job on the same source. A resource is closed and not used
- * again after any failure during its use.
+ * Keeps the most recently used resources open for the next job on the same source. A resource is
+ * closed and not used again after any failure during its use.
  */
 export class OpenCache<T extends { close(): void }> {
   private readonly open: LRUCache<string, T>;

@@ -13,18 +13,24 @@ import { check, failMedia, setOptions } from './av.js';
 import { checkStaged } from './staged-ranges.js';
 import { allowedDecoders, codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from './supported-media.js';
 
-/** The maximum bytes and time to read when detecting streams: enough for late streams in a transport stream. */
+/**
+ * The maximum bytes and time to read when detecting streams: enough for late streams in a transport
+ * stream.
+ */
 const PROBE_BYTES = 10_000_000;
 const ANALYZE_MICROSECONDS = 10_000_000;
 
 /**
- * Larger than the largest frame of any level that players support (8192 x 4352 and similar 16:9 sizes), with room for
- * odd shapes.
+ * Larger than the largest frame of any level that players support (8192 x 4352 and similar 16:9
+ * sizes), with room for odd shapes.
  */
 const MAX_DECODED_PIXELS = 16_384 * 8_704;
 
 export interface OpenOptions {
-  /** Checks the streams that the header declares before anything is decoded; throws to refuse the source. */
+  /**
+   * Checks the streams that the header declares before anything is decoded; throws to refuse the
+   * source.
+   */
   readonly inspectHeader?: (streams: readonly Stream[]) => void;
   /** Shows every frame of an MP4 or MOV. */
   readonly ignoreEditList?: boolean;
@@ -35,9 +41,9 @@ const findAlias = (formatName: string): string => formatName.split(',')[0]!;
 const findFormat = (formatName: string): InputFormat | null => InputFormat.findInputFormat(findAlias(formatName));
 
 /**
- * Opens a source and reads its stream information. FFmpeg's demuxers must not be used in any other way: only the
- * format that the probe recognized is tried, and only plain files can be read. The caller closes the source with
- * `closeInputSync`.
+ * Opens a source and reads its stream information. FFmpeg's demuxers must not be used in any other
+ * way: only the format that the probe recognized is tried, and only plain files can be read. The
+ * caller closes the source with `closeInputSync`.
  * @throws KinoraError `media_failed`
  */
 export const openSource = (source: MediaSource, options: OpenOptions = {}): FormatContext => {
@@ -77,8 +83,8 @@ export const openSource = (source: MediaSource, options: OpenOptions = {}): Form
 const staged = new WeakMap<FormatContext, MediaSource>();
 
 /**
- * Checks what the demuxer of Matroska has read since it was at `from`. Where it finds zeros, it searches for the next
- * cluster, so a packet may be stored although those before it are missing.
+ * Checks what the demuxer of Matroska has read since it was at `from`. Where it finds zeros, it
+ * searches for the next cluster, so a packet may be stored although those before it are missing.
  */
 const checkSkipped = (source: MediaSource, format: FormatContext, from: number): void => {
   if (!isMatroska(format)) return;
@@ -91,8 +97,8 @@ const isMatroska = (format: FormatContext): boolean => isMatroskaFormat(format.i
 const positionOf = (format: FormatContext): number => Number(format.pbBytes);
 
 /**
- * Reads the next packet. Returns a negative code at the end and for unreadable packets. Packets must not be read in
- * any other way.
+ * Reads the next packet. Returns a negative code at the end and for unreadable packets. Packets
+ * must not be read in any other way.
  * @throws KinoraError `range_missing` when the packet is outside the stored parts of the source
  */
 export const readPacket = (format: FormatContext, packet: Packet): number => {

@@ -1,6 +1,7 @@
 /**
- * A display matrix (ISO/IEC 14496-12, 8.2.2) maps a point to (a x + c y, b x + d y). It has nine 32-bit numbers in
- * host byte order, starting with a, b, an unused one, c, d. Rotations are rounded to a multiple of 90 degrees.
+ * A display matrix (ISO/IEC 14496-12, 8.2.2) maps a point to (a x + c y, b x + d y). It has nine
+ * 32-bit numbers in host byte order, starting with a, b, an unused one, c, d. Rotations are rounded
+ * to a multiple of 90 degrees.
  */
 export const orientationOf = (matrix: Buffer | null): { rotation: 0 | 90 | 180 | 270; flipHorizontal: boolean } => {
   if (matrix === null || matrix.length < 36) return { rotation: 0, flipHorizontal: false };

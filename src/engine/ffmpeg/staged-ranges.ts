@@ -5,7 +5,8 @@ import type { ReadRange } from '../../media/mp4/sample-tables.js';
 import type { MediaSource } from '../../pool/protocol.js';
 
 /**
- * Readers see zeros outside the stored ranges, and FFmpeg turns those into wrong frames without reporting an error.
+ * Readers see zeros outside the stored ranges, and FFmpeg turns those into wrong frames without
+ * reporting an error.
  * @throws KinoraError `range_missing` when some of the bytes are missing
  */
 export const checkStaged = ({ staged }: MediaSource, position: number, sizeBytes: number): void => {

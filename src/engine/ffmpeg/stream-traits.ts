@@ -1,7 +1,10 @@
 import { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AVFMT_NOTIMESTAMPS } from 'node-av/constants';
 import type { FormatContext, Stream } from 'node-av/lib';
 
-/** Whether the decoder itself leaves out frames that can't be decoded because the stream begins after what they need. */
+/**
+ * Whether the decoder itself leaves out frames that can't be decoded because the stream begins
+ * after what they need.
+ */
 export const dropsUndecodable = ({ codecpar: { codecId } }: Stream): boolean =>
   codecId === AV_CODEC_ID_MPEG1VIDEO || codecId === AV_CODEC_ID_MPEG2VIDEO;
 

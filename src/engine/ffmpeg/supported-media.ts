@@ -9,10 +9,10 @@ import { avGetCodecName, Codec, InputFormat, IOContext, type Stream } from 'node
 import { check } from './av.js';
 
 /**
- * FFmpeg demuxers that are refused. All other formats that FFmpeg recognizes by content are opened: the sandbox
- * protects the server from hostile files, and this list only excludes what is not a single file of video or audio.
- * (Still images have separate demuxers, named `…_pipe`, which are refused as well; animated GIF, PNG and WebP count
- * as video.)
+ * FFmpeg demuxers that are refused. All other formats that FFmpeg recognizes by content are opened:
+ * the sandbox protects the server from hostile files, and this list only excludes what is not a
+ * single file of video or audio. (Still images have separate demuxers, named `…_pipe`, which are
+ * refused as well; animated GIF, PNG and WebP count as video.)
  */
 export const REFUSED_FORMATS: ReadonlySet<string> = new Set([
   // These refer to other files or addresses, which FFmpeg would open.
@@ -26,8 +26,8 @@ export const REFUSED_FORMATS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * FFmpeg decoders that are refused: the first three interpret bytes as pointers into this process's memory, the
- * others render text or run a script.
+ * FFmpeg decoders that are refused: the first three interpret bytes as pointers into this process's
+ * memory, the others render text or run a script.
  */
 export const REFUSED_DECODERS: ReadonlySet<string> = new Set([
   ...['anull', 'vnull', 'wrapped_avframe'],

@@ -7,7 +7,9 @@ import { openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-sourc
 
 const MAX_READ_ERRORS = 20;
 
-/** One of several recordings in a file, over all its streams; in stream ticks (MPEG: 1/90,000 s). */
+/**
+ * One of several recordings in a file, over all its streams; in stream ticks (MPEG: 1/90,000 s).
+ */
 interface Recording {
   readonly start: number;
   readonly end: number;
@@ -20,9 +22,9 @@ interface StreamTimes {
 }
 
 /**
- * Copies an MPEG transport or program stream whose clock jumps, or in which single time stamps are wrong, into a
- * transport stream that plays its recordings one after the other with plausible times. Nothing is decoded. The first
- * of two passes finds where each recording starts and ends.
+ * Copies an MPEG transport or program stream whose clock jumps, or in which single time stamps are
+ * wrong, into a transport stream that plays its recordings one after the other with plausible
+ * times. Nothing is decoded. The first of two passes finds where each recording starts and ends.
  */
 export const concatenateRecordings = (job: ConcatenateJob): MediaResults['concatenate'] => {
   const columns = new Map<number, StreamTimes>();
@@ -98,7 +100,8 @@ const writeConcatenated = (
       const shift = shifts[recording[number]!] ?? 0;
       const shown = pts[number]! + shift;
       const decoded = Number.isNaN(dts[number]!) ? shown : dts[number]! + shift;
-      // A packet without times can't be placed: it is the rest of a frame that began before the jump.
+      // A packet without times can't be placed: it is the rest of a frame that began before the
+      // jump.
       if (Number.isNaN(decoded)) return;
       track.lastDts = Math.max(decoded, track.lastDts + 1);
       packet.dts = BigInt(track.lastDts);

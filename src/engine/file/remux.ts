@@ -32,8 +32,8 @@ class TrackReader {
   }
 
   /**
-   * The HEVC tag that Apple's players support, unless the file's own tag says that parameter sets are stored among
-   * the frames.
+   * The HEVC tag that Apple's players support, unless the file's own tag says that parameter sets
+   * are stored among the frames.
    */
   get codecTag(): string | 0 {
     if (codecNameOf(this.stream) !== 'hevc') return 0;
@@ -69,8 +69,8 @@ class TrackReader {
   }
 
   /**
-   * Converts the packet's times to the timeline of the file; false when it has no time, such as the rest of a damaged
-   * frame.
+   * Converts the packet's times to the timeline of the file; false when it has no time, such as the
+   * rest of a damaged frame.
    */
   private place(): boolean {
     const { packet, lastDts } = this;
@@ -88,7 +88,8 @@ class TrackReader {
 }
 
 /**
- * Copies packets into a plain MP4 with its index first, ordered by time whatever their order in the sources.
+ * Copies packets into a plain MP4 with its index first, ordered by time whatever their order in the
+ * sources.
  * @throws KinoraError `media_failed`
  */
 export const remux = ({ tracks, outPath }: RemuxJob, context: HandlerContext): MediaResults['remux'] => {

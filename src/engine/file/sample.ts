@@ -45,7 +45,8 @@ const BEEP_HERTZ = 1000;
 const GOP_FRAMES = 2 * FRAME_RATE;
 
 /**
- * Writes a video with a frame counter, a clock and a beep each second: H.264 High and AAC in MP4, index first.
+ * Writes a video with a frame counter, a clock and a beep each second: H.264 High and AAC in MP4,
+ * index first.
  * @throws KinoraError `media_failed`
  */
 export const encodeSample = (job: SampleJob, context: HandlerContext): { sizeBytes: number } => {
@@ -110,7 +111,10 @@ const addTrack = (output: FormatContext, encoder: CodecContext): Stream => {
   return stream;
 };
 
-/** The moving background and the panel, made at an eighth of the size, which is enough for soft colors and edges. */
+/**
+ * The moving background and the panel, made at an eighth of the size, which is enough for soft
+ * colors and edges.
+ */
 const openFrames = ({ width, height }: SampleJob): MediaFilter => {
   const panel = panelOf(even(width / 8), even(height / 8));
   const box = `x=${panel.left}:y=${panel.top}:w=${panel.width}:h=${panel.height}`;
@@ -143,7 +147,9 @@ const panelOf = (width: number, height: number): { left: number; top: number; wi
 const WHITE = 235;
 const DIM = 70;
 
-/** Counter bars, clock, frame number, a hand that turns once a second, a flash and a progress line. */
+/**
+ * Counter bars, clock, frame number, a hand that turns once a second, a flash and a progress line.
+ */
 const paintMarks = (frame: Frame, { width, height, seconds }: SampleJob, number: number): void => {
   const data = frame.data?.[0];
   if (data === undefined) throw failMedia('sample frame', 'no video');

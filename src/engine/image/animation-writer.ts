@@ -6,7 +6,8 @@ import { check, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
 
 const KINDS = {
-  // One palette for the whole animation. An ordered pattern does not move while the frame stays the same.
+  // One palette for the whole animation. An ordered pattern does not move while the frame stays the
+  // same.
   gif: {
     encoder: 'gif',
     pixelFormat: AV_PIX_FMT_PAL8,

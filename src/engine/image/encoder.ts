@@ -10,9 +10,12 @@ import { Rational as AvRational, Codec, CodecContext, type Frame } from 'node-av
 import type { StillFormat } from '../../pool/protocol.js';
 import { check, failMedia, newPacket, setOptions } from '../ffmpeg/av.js';
 
-/** The colors of stills: JFIF and WebP imply BT.601, JFIF in full range and WebP in limited range. */
+/**
+ * The colors of stills: JFIF and WebP imply BT.601, JFIF in full range and WebP in limited range.
+ */
 export const STILL_COLORS: Readonly<Record<StillFormat, { scale: string; work: string; pixels: string }>> = {
-  // `work` has a color sample for every pixel, so cropping and rotating are not limited to even numbers.
+  // `work` has a color sample for every pixel, so cropping and rotating are not limited to even
+  // numbers.
   jpg: { scale: 'out_color_matrix=smpte170m:out_range=pc', work: 'yuv444p', pixels: 'yuv420p' },
   webp: { scale: 'out_color_matrix=smpte170m:out_range=tv', work: 'yuv444p', pixels: 'yuv420p' },
   png: { scale: 'out_range=pc', work: 'rgb24', pixels: 'rgb24' },

@@ -21,7 +21,9 @@ export type MediaHandlers = {
 
 const PROGRESS_INTERVAL_MS = 250;
 
-/** After refusing an input, the process can take more work; after running out of memory, it can't. */
+/**
+ * After refusing an input, the process can take more work; after running out of memory, it can't.
+ */
 const isClean = (error: Error): boolean =>
   (isKinoraError(error) || error.name === 'FFmpegError') && !/cannot allocate memory/i.test(error.message);
 
@@ -47,7 +49,9 @@ const failure = (id: number, thrown: unknown): FromChild => {
 const CHANNEL = 3;
 const MESSAGE_LIMIT_CHARACTERS = 64 * 2 ** 20;
 
-/** Answers jobs, one JSON message per line, until the channel closes because the parent has exited. */
+/**
+ * Answers jobs, one JSON message per line, until the channel closes because the parent has exited.
+ */
 export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   const channel = new Socket({ fd: CHANNEL });
   const send = (message: FromChild): void => {

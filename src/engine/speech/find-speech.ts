@@ -9,9 +9,15 @@ import { readSpeech, SPEECH_RATE } from './speech-reader.js';
 /** The number of samples that the model processes at a time. */
 const STEP = 512;
 const BUFFER_SECONDS = 60;
-/** Speech without a pause is split into spans of about this length, which fit into a window with their padding. */
+/**
+ * Speech without a pause is split into spans of about this length, which fit into a window with
+ * their padding.
+ */
 const MAX_SPEECH_SECONDS = 28;
-/** Speech that begins this close to the start of a part and does not end in it is no longer left to the next part. */
+/**
+ * Speech that begins this close to the start of a part and does not end in it is no longer left to
+ * the next part.
+ */
 const NEAR_START_MS = 1000;
 
 let detector: Promise<Vad> | undefined;

@@ -8,12 +8,16 @@ import { MediaFilter } from '../ffmpeg/media-filter.js';
 import { SPEECH_RATE } from './speech-reader.js';
 
 const HEADER_BYTES = 44;
-/** A tenth of a second: frames of this size exactly fill a queue of 30 s, the length that the model processes. */
+/**
+ * A tenth of a second: frames of this size exactly fill a queue of 30 s, the length that the model
+ * processes.
+ */
 const FRAME_SAMPLES = 1600;
 const QUEUE_SECONDS = 30;
 
 /**
- * Runs FFmpeg's `whisper` filter on one thread. The library reports the language only in its debug log.
+ * Runs FFmpeg's `whisper` filter on one thread. The library reports the language only in its debug
+ * log.
  * @throws KinoraError `media_failed`
  */
 export const recognizeSpeech = async (job: RecognizeSpeechJob): Promise<Transcript> => {
@@ -81,7 +85,10 @@ const quote = (value: string): string => {
   return `'${escaped.replaceAll("'", "'\\''")}'`;
 };
 
-/** There is one line per word. Lines look like JSON, but quotation marks in the text are not escaped. */
+/**
+ * There is one line per word. Lines look like JSON, but quotation marks in the text are not
+ * escaped.
+ */
 const readWords = (lines: string): Word[] =>
   lines.split('\n').flatMap((line) => {
     const [, start, end, text = ''] = /^\{"start":(\d+),"end":(\d+),"text":"(.*)"\}$/.exec(line) ?? [];

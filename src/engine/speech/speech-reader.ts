@@ -10,7 +10,8 @@ export const SPEECH_RATE = 16_000;
 const BLOCK_SECONDS = 30;
 
 /**
- * Passes on the audio of [startMs, endMs) in order, piece by piece, as 16 kHz mono. Damaged parts become silence.
+ * Passes on the audio of [startMs, endMs) in order, piece by piece, as 16 kHz mono. Damaged parts
+ * become silence.
  * @throws KinoraError `media_failed` when nothing can be decoded
  */
 export const readSpeech = (

@@ -79,7 +79,10 @@ class PacketReader {
 
 const readers = new OpenCache<PacketReader>(3);
 
-/** Copies the source's packets of [startTicks, endTicks), which begins with a key frame of a closed GOP. */
+/**
+ * Copies the source's packets of [startTicks, endTicks), which begins with a key frame of a closed
+ * GOP.
+ */
 export const copySegment = (job: VideoSegmentJob): VideoSegmentResult =>
   readers.use(
     [job.source.path, job.source.staged, job.streamIndex],
@@ -130,7 +133,10 @@ const readSamples = (job: VideoSegmentJob, reader: PacketReader): Sample[] => {
   return samples;
 };
 
-/** From a packet to a sample: without what separates packets in other containers, and with 4-byte lengths. */
+/**
+ * From a packet to a sample: without what separates packets in other containers, and with 4-byte
+ * lengths.
+ */
 const sampleWriter = (
   extradata: Buffer | null,
   codec: VideoSegmentJob['rendition']['codec'],

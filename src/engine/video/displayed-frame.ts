@@ -21,8 +21,8 @@ const ptsAt = (ticks: number, { originTicks, timeBase }: FrameSource): number =>
 const NEAR_SECONDS = 2;
 
 /**
- * Finds the frame that is displayed at a moment: the last one that began by then, or else the first. Returns its time
- * in stream ticks.
+ * Finds the frame that is displayed at a moment: the last one that began by then, or else the
+ * first. Returns its time in stream ticks.
  */
 export const seekDisplayed = (
   reader: VideoReader,
@@ -77,7 +77,8 @@ export const filterDisplayed = (
     use(frame, pts);
   });
   try {
-    // Deinterlacing needs neighbors on both sides; with a tolerance in time, lower quality is acceptable too.
+    // Deinterlacing needs neighbors on both sides; with a tolerance in time, lower quality is
+    // acceptable too.
     if (filters.deinterlace && toleranceTicks === 0) {
       const { seekPoint } = at;
       filterRange(reader, filter, { fromPts: displayedPts, untilPts: displayedPts + 1, neighbours: true, seekPoint });

@@ -6,20 +6,25 @@ export interface FrameRange {
   readonly fromPts?: number;
   /** In stream ticks, exclusive. */
   readonly untilPts: number;
-  /** Also pass one frame before and one after to the filter: deinterlacing needs neighbors on both sides. */
+  /**
+   * Also pass one frame before and one after to the filter: deinterlacing needs neighbors on both
+   * sides.
+   */
   readonly neighbours: boolean;
   readonly seekPoint?: SeekPoint | undefined;
   /**
-   * The time, in stream ticks, from which a frame has to be displayed. If the first frame of the range comes later,
-   * because packets before it decode to nothing, the frame before the range is passed with this time.
+   * The time, in stream ticks, from which a frame has to be displayed. If the first frame of the
+   * range comes later, because packets before it decode to nothing, the frame before the range is
+   * passed with this time.
    */
   readonly displayFromPts?: number | undefined;
 }
 
 /**
- * Passes the frames of a range through a filter. With neighbors, the caller must cut the output to the range.
- * @param timeOf returns a frame's time for the filter; called once per frame, in order, with the time of the next
- * frame
+ * Passes the frames of a range through a filter. With neighbors, the caller must cut the output to
+ * the range.
+ * @param timeOf returns a frame's time for the filter; called once per frame, in order, with the
+ * time of the next frame
  * @returns the number of frames in the range
  */
 export const filterRange = (

@@ -22,13 +22,16 @@ export interface FragmentEncoderSettings {
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;
-  /** Without `maxRate` and `level`, the rate is not limited and the encoder chooses the level by size and rate. */
+  /**
+   * Without `maxRate` and `level`, the rate is not limited and the encoder chooses the level by
+   * size and rate.
+   */
   readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
   /**
-   * The longest display duration of a frame that other frames are decoded after. Players that ignore edit lists show
-   * such frames late by this duration. Absent means no limit.
+   * The longest display duration of a frame that other frames are decoded after. Players that
+   * ignore edit lists show such frames late by this duration. Absent means no limit.
    */
   readonly reorderTicks?: number | undefined;
   /** Only used without `maxRate`. */
@@ -38,14 +41,15 @@ export interface FragmentEncoderSettings {
 }
 
 /**
- * The encoder's own clock, which only spaces the frames for rate control. True times are kept separately and never
- * rounded. It is constant because it is part of the SPS, which has to be the same for every source.
+ * The encoder's own clock, which only spaces the frames for rate control. True times are kept
+ * separately and never rounded. It is constant because it is part of the SPS, which has to be the
+ * same for every source.
  */
 const CLOCK = 90_000;
 
 /**
- * `stitchable` keeps SPS and PPS independent of the content, so that one init segment serves all; there is one key
- * frame, at the start; `annexb=0` writes length prefixes.
+ * `stitchable` keeps SPS and PPS independent of the content, so that one init segment serves all;
+ * there is one key frame, at the start; `annexb=0` writes length prefixes.
  */
 const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0';
 
@@ -53,16 +57,16 @@ const X264_PARAMS = 'scenecut=0:open-gop=0:keyint=infinite:stitchable=1:annexb=0
 const SLICES = 'sliced-threads=1';
 
 /**
- * With a rate limit, each x264 thread considers how much the other threads have written so far, which depends on the
- * scheduler. Only a single thread produces the same bytes every time.
+ * With a rate limit, each x264 thread considers how much the other threads have written so far,
+ * which depends on the scheduler. Only a single thread produces the same bytes every time.
  */
 const countThreads = ({ encoder, threads }: FragmentEncoderSettings): number =>
   encoder.maxRate === undefined ? threads : 1;
 
 /**
- * x264's macroblock-tree code for AVX-512 reads uninitialized memory when a row is not a multiple of 8 macroblocks,
- * and it rounds differently. Without it, every CPU from AVX on produces the same bytes. All CPUs with AVX-512 also
- * have AVX2.
+ * x264's macroblock-tree code for AVX-512 reads uninitialized memory when a row is not a multiple
+ * of 8 macroblocks, and it rounds differently. Without it, every CPU from AVX on produces the same
+ * bytes. All CPUs with AVX-512 also have AVX2.
  */
 const WITHOUT_AVX512 = 'asm=AVX2';
 
@@ -74,9 +78,9 @@ const cpuParams = (): string[] => {
 };
 
 /**
- * Each segment begins with a full rate buffer. With less, the key frame gets too few bits, and the frames predicted
- * from it are worse for half a second. The lower rate and the short buffer keep any two seconds within what the
- * playlist promises (docs/decisions/0042-rate-buffer.md).
+ * Each segment begins with a full rate buffer. With less, the key frame gets too few bits, and the
+ * frames predicted from it are worse for half a second. The lower rate and the short buffer keep
+ * any two seconds within what the playlist promises (docs/decisions/0042-rate-buffer.md).
  */
 const BUFFER_START = 'vbv-init=1';
 const RATE_SHARE = 0.83;
@@ -172,7 +176,10 @@ export class FragmentEncoder {
     return endTicks - ticks > (this.settings.reorderTicks ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Encodes a P frame before a long frame, so that no B frame has to wait until the long one is decoded. */
+  /**
+   * Encodes a P frame before a long frame, so that no B frame has to wait until the long one is
+   * decoded.
+   */
   private encodeNext(isBeforeLong: boolean): void {
     const { frame, ticks } = this.pending.shift()!;
     try {

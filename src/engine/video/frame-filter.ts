@@ -28,8 +28,8 @@ const BEFORE_ALL = -1_000_000_000n;
 const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;
 
 /**
- * Peak luminance in tens of cd/m2: 10,000 cd/m2 for PQ, 1,000 for HLG. A curve with a lower peak darkens what is
- * brighter (`bt2390`) or clips it.
+ * Peak luminance in tens of cd/m2: 10,000 cd/m2 for PQ, 1,000 for HLG. A curve with a lower peak
+ * darkens what is brighter (`bt2390`) or clips it.
  */
 const PEAKS = { pq: 1000, hlg: 100 } as const;
 
@@ -37,8 +37,8 @@ const knownName = (names: Readonly<Record<number, string>>, name: string): strin
   Object.values(names).includes(name) ? name : undefined;
 
 /**
- * Describes the colors of frames that don't do so themselves: wrong or missing tags must not reach the conversion. A
- * matrix that `scale` doesn't know is converted first.
+ * Describes the colors of frames that don't do so themselves: wrong or missing tags must not reach
+ * the conversion. A matrix that `scale` doesn't know is converted first.
  */
 const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string[] => {
   const isRgb = /rgb|bgr|gbr|pal8/.test(avGetPixFmtName(frame.format as number as never) ?? '');
@@ -62,7 +62,10 @@ const describeColor = ({ color, toneMap }: VideoFilters, frame: Frame): string[]
   return [setParams(toneMap ? 'bt2020nc' : frame.height >= 720 ? 'bt709' : 'smpte170m')];
 };
 
-/** `tonemapx` does not write the columns after the last whole block of this width, nor an odd last row. */
+/**
+ * `tonemapx` does not write the columns after the last whole block of this width, nor an odd last
+ * row.
+ */
 const TONE_MAP_COLUMNS = 16;
 
 const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;
@@ -78,7 +81,8 @@ const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, fr
     ...describeColor(filters, frame),
     ...(filters.toneMap
       ? [
-          // `pad` drops an odd last row or column, so the frame is padded to even sizes and cropped afterwards.
+          // `pad` drops an odd last row or column, so the frame is padded to even sizes and cropped
+          // afterwards.
           `scale=${roundUp(across, 2)}:${roundUp(down, 2)}:flags=bicubic`,
           `pad=${roundUp(across, TONE_MAP_COLUMNS)}:${roundUp(down, 2)}`,
           `tonemapx=tonemap=mobius:desat=0:peak=${PEAKS[filters.toneMap]}:t=bt709:m=bt709:p=bt709:format=yuv420p`,
@@ -92,7 +96,10 @@ const describeChain = ({ filters, crop, width, height }: FrameFilterSettings, fr
   ].join(',');
 };
 
-/** Lays images over `[main]` and calls the result `[shown]`. Each image is an input that provides one frame. */
+/**
+ * Lays images over `[main]` and calls the result `[shown]`. Each image is an input that provides
+ * one frame.
+ */
 const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width: number; height: number }): string =>
   overlays
     .map((overlay, number) => {
@@ -112,14 +119,20 @@ const describeOverlays = (overlays: readonly OverlayPlacement[], frame: { width:
     })
     .join(';');
 
-/** Converts decoded frames to frames of one rung. The graph is rebuilt when the format of the frames changes. */
+/**
+ * Converts decoded frames to frames of one rung. The graph is rebuilt when the format of the frames
+ * changes.
+ */
 export class FrameFilter {
   private readonly settings: FrameFilterSettings;
   private readonly emit: (frame: Frame, pts: number) => void;
   private filter: MediaFilter | undefined;
   private shape = '';
 
-  /** @param emit gets each finished frame, valid during the call only, and its time in ticks of `timeBase`. */
+  /**
+   * @param emit gets each finished frame, valid during the call only, and its time in ticks of
+   * `timeBase`.
+   */
   constructor(settings: FrameFilterSettings, emit: (frame: Frame, pts: number) => void) {
     this.settings = settings;
     this.emit = emit;

@@ -46,8 +46,8 @@ export class FrameTimes {
     const { num, den } = stream.timeBase;
     // Without a rate in a raw stream, FFmpeg reports a tick after the frames that it has probed.
     const step = duration * num * MAX_FRAME_RATE >= den ? duration : this.lastDelta;
-    // The only frame after a seek, returned at the end of the file: learning its time requires a seek
-    // further back.
+    // The only frame after a seek, returned at the end of the file: learning its time requires a
+    // seek further back.
     if (time === NO_PTS && this.lastPts === undefined && !fromStart) return Number.POSITIVE_INFINITY;
     const pts = time === NO_PTS ? (this.lastPts ?? -step) + step : Number(time);
     if (this.lastPts !== undefined && pts > this.lastPts) this.lastDelta = pts - this.lastPts;
@@ -56,8 +56,9 @@ export class FrameTimes {
   }
 
   /**
-   * AVI stores no presentation times: the frames use the decode times in order, and the decoder returns
-   * a frame `hasBFrames` packets after its position. How many ticks a packet takes depends on the file.
+   * AVI stores no presentation times: the frames use the decode times in order, and the decoder
+   * returns a frame `hasBFrames` packets after its position. How many ticks a packet takes depends
+   * on the file.
    */
   private aviTimeOf(frame: Frame, decoder: CodecContext): number | typeof NO_PTS {
     const last = this.lastPts;

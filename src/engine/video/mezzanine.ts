@@ -11,11 +11,14 @@ import { VideoReader } from './reader.js';
 
 const FRAGMENT_SECONDS = 2;
 /**
- * Without B-frames there are no negative composition offsets. FFmpeg would shift all times of the file by the largest
- * offset so far.
+ * Without B-frames there are no negative composition offsets. FFmpeg would shift all times of the
+ * file by the largest offset so far.
  */
 const ENCODER = { preset: 'veryfast', crf: 16, bFrames: 0 } as const;
-/** A smaller jump back is a wrong time stamp of one frame; a larger one is another recording that starts. */
+/**
+ * A smaller jump back is a wrong time stamp of one frame; a larger one is another recording that
+ * starts.
+ */
 const RESTART_SECONDS = 1;
 const PROGRESS_FRAMES = 50;
 
@@ -82,8 +85,8 @@ const progressOf = (job: MezzanineJob, reader: VideoReader, context: HandlerCont
 };
 
 /**
- * Makes times increase: recordings that start again continue where the previous one ended, and a single wrong time is
- * moved between its neighbors.
+ * Makes times increase: recordings that start again continue where the previous one ended, and a
+ * single wrong time is moved between its neighbors.
  */
 class ForwardClock {
   private last = Number.NEGATIVE_INFINITY;
@@ -109,7 +112,10 @@ class ForwardClock {
   }
 }
 
-/** Cuts the frames into fragments of about two seconds, each with its own encoder, and writes them one by one. */
+/**
+ * Cuts the frames into fragments of about two seconds, each with its own encoder, and writes them
+ * one by one.
+ */
 class ChunkWriter {
   readonly fragments: IndexedFragment[] = [];
   /** In base64. */
@@ -118,7 +124,10 @@ class ChunkWriter {
   private encoder: FragmentEncoder | undefined;
   private startTicks = 0;
   private lastTicks = 0;
-  /** How long the last frame is displayed, in ticks: as long as the one before, or as the frame rate says. */
+  /**
+   * How long the last frame is displayed, in ticks: as long as the one before, or as the frame rate
+   * says.
+   */
   private step: number;
   private sequence: number;
 

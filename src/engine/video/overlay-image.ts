@@ -26,8 +26,8 @@ const CODECS = {
 } as const;
 
 /**
- * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that segments need no image
- * decoder. For an animation, the first frame is used.
+ * Decodes an image once and writes its pixels as plain RGBA, no larger than needed, so that
+ * segments need no image decoder. For an animation, the first frame is used.
  * @throws KinoraError `media_failed` when it is not an image or too large
  */
 export const readOverlayImage = (job: OverlayImageJob): OverlayImageResult => {
@@ -114,7 +114,8 @@ const convert = (from: Frame, to: Frame, width: number, height: number): void =>
   allocate(to, width, height);
   using scaler = new SoftwareScaleContext();
   scaler.allocContext();
-  // Sizes, formats and the meaning of the samples come from the frames; that a PNG came in passes does not matter.
+  // Sizes, formats and the meaning of the samples come from the frames; that a PNG came in passes
+  // does not matter.
   from.flags = 0;
   check(scaler.setOption('sws_flags', 'bicubic+accurate_rnd'), 'convert overlay');
   check(scaler.scaleFrameSync(to, from), 'convert overlay');

@@ -22,7 +22,10 @@ export interface DecodedFrame {
   readonly pts: number;
 }
 
-/** Pixels to cut from each side (clean aperture of MP4 and MOV; the codec's own cropping is already applied). */
+/**
+ * Pixels to cut from each side (clean aperture of MP4 and MOV; the codec's own cropping is already
+ * applied).
+ */
 export interface Crop {
   readonly top: number;
   readonly bottom: number;
@@ -41,8 +44,8 @@ const MAX_ERRORS = 100;
 /** The number of packets to skip when searching for a key frame. */
 const MAX_SKIPPED_PACKETS = 1_000;
 /**
- * How much further back each try starts, in seconds or, for byte seeks, in bytes. After the last try the file is read
- * from its start.
+ * How much further back each try starts, in seconds or, for byte seeks, in bytes. After the last
+ * try the file is read from its start.
  */
 const BACK_SECONDS = [0, 2, 6, 18, 54];
 /** Halving stops at this distance: reading is then faster than seeking. */
@@ -50,8 +53,9 @@ const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
 
 /**
- * Reads the frames of one stream in presentation order from any position: `seek` finds the exact position and `take`
- * advances. The reader keeps the last frame and the next one, so that neighboring ranges can be read without a seek.
+ * Reads the frames of one stream in presentation order from any position: `seek` finds the exact
+ * position and `take` advances. The reader keeps the last frame and the next one, so that
+ * neighboring ranges can be read without a seek.
  */
 export class VideoReader {
   private format!: FormatContext;
@@ -85,9 +89,10 @@ export class VideoReader {
     private readonly threads: number,
     private readonly maxErrors = MAX_ERRORS,
     /**
-     * The times of the packets are those of decoding. Frames are returned in the order in which they are displayed, so
-     * each gets the earliest time that is left. An edit list would only make up for the presentation times that are
-     * missing. Only for reading from the start, without `seek`.
+     * The times of the packets are those of decoding. Frames are returned in the order in which
+     * they are displayed, so each gets the earliest time that is left. An edit list would only make
+     * up for the presentation times that are missing. Only for reading from the start, without
+     * `seek`.
      */
     private readonly reorderTimes = false,
   ) {
@@ -130,10 +135,11 @@ export class VideoReader {
   }
 
   /**
-   * Moves to the first frame with a time >= `pts`. With `wantPrevious`, the frame before it becomes `previous`, if
-   * there is one. Decoding starts at a key frame that is not after the wanted frame: frames that can't be decoded
-   * from that key frame (leading frames of an open GOP) are displayed before it. With `tolerance` (stream ticks), a
-   * frame that is earlier by at most this much is accepted, which saves decoding the frames between.
+   * Moves to the first frame with a time >= `pts`. With `wantPrevious`, the frame before it becomes
+   * `previous`, if there is one. Decoding starts at a key frame that is not after the wanted frame:
+   * frames that can't be decoded from that key frame (leading frames of an open GOP) are displayed
+   * before it. With `tolerance` (stream ticks), a frame that is earlier by at most this much is
+   * accepted, which saves decoding the frames between.
    */
   seek(
     pts: number,
@@ -170,7 +176,8 @@ export class VideoReader {
     try {
       this.stream = streamAt(this.format, this.streamIndex);
       readOnly(this.format, [this.streamIndex]);
-      // Without times, H.264 does not show how many frames are reordered; a decoder that learns it drops a frame.
+      // Without times, H.264 does not show how many frames are reordered; a decoder that learns it
+      // drops a frame.
       this.decoder = openDecoder(this.stream, this.threads, hasNoTimes(this.format) ? { strict: 1 } : {});
     } catch (error) {
       this.format.closeInputSync();
@@ -216,8 +223,9 @@ export class VideoReader {
   }
 
   /**
-   * Finds the byte position in an MPEG stream from which the next key frame is at or before `pts`, by halving.
-   * FFmpeg's own seek by time does not finish in streams with few key frames or damaged times.
+   * Finds the byte position in an MPEG stream from which the next key frame is at or before `pts`,
+   * by halving. FFmpeg's own seek by time does not finish in streams with few key frames or damaged
+   * times.
    */
   private findPosition(pts: number): number {
     let low = 0;
@@ -288,8 +296,8 @@ export class VideoReader {
   }
 
   /**
-   * Whether this frame is complete; asked until one is. A file may not mark its first key frame, and frames before
-   * any key frame lack their references.
+   * Whether this frame is complete; asked until one is. A file may not mark its first key frame,
+   * and frames before any key frame lack their references.
    */
   private isDecodable(frame: Frame, pts: number): boolean {
     if (isIntra(frame) || dropsUndecodable(this.stream)) return true;
@@ -301,8 +309,8 @@ export class VideoReader {
     this.fresh = false;
     const code = readPacket(this.format, this.packet);
     if (code < 0) {
-      // Demuxers report damage once and then continue, or report it forever; a second failure in a row ends the
-      // stream.
+      // Demuxers report damage once and then continue, or report it forever; a second failure in a
+      // row ends the stream.
       if (code !== AVERROR_EOF) {
         this.countError('packet cannot be read');
         this.readErrors += 1;
@@ -327,8 +335,8 @@ export class VideoReader {
   }
 
   /**
-   * After a seek, decoding starts at a packet that is marked as a key frame. A file that never marks one is decoded
-   * anyway.
+   * After a seek, decoding starts at a packet that is marked as a key frame. A file that never
+   * marks one is decoded anyway.
    */
   private isUseful(packet: Packet): boolean {
     if (this.keyPts !== undefined || packet.isKeyframe) return true;
@@ -360,7 +368,10 @@ export const cropOf = (stream: Stream): Crop | undefined => {
 
 const readers = new OpenCache<VideoReader>(3);
 
-/** Calls `use` with a reader, which may still be positioned at the end of the previous range of the same stream. */
+/**
+ * Calls `use` with a reader, which may still be positioned at the end of the previous range of the
+ * same stream.
+ */
 export const withVideoReader = <T>(
   source: MediaSource,
   streamIndex: number,

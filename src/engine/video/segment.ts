@@ -10,7 +10,8 @@ import { FrameFilter } from './frame-filter.js';
 import { type SeekPoint, type VideoReader, withVideoReader } from './reader.js';
 
 /**
- * Makes the segment [startTicks, endTicks) of one rendition. The frames and times do not depend on earlier jobs.
+ * Makes the segment [startTicks, endTicks) of one rendition. The frames and times do not depend on
+ * earlier jobs.
  * @throws KinoraError `media_failed`
  */
 export const writeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
@@ -27,9 +28,9 @@ const isHeld = ({ endTicks, lastFrameTicks, timeBase }: VideoSegmentJob): boolea
   endTicks - lastFrameTicks > HOLD_SECONDS * timeBase.den;
 
 /**
- * Repeats the last frame every second, so that players can seek there, and three times just before the end. Chromium
- * does not finish a seek before it has three frames or the end of the stream, which hls.js may announce only after
- * the seek.
+ * Repeats the last frame every second, so that players can seek there, and three times just before
+ * the end. Chromium does not finish a seek before it has three frames or the end of the stream,
+ * which hls.js may announce only after the seek.
  */
 const heldTicks = (job: VideoSegmentJob): number[] => {
   const { startTicks, endTicks, lastFrameTicks, timeBase, isLast } = job;

@@ -16,7 +16,8 @@ const OPACITY = 0.6;
 const WHITE = 235;
 
 /**
- * Burns the mark of test assets into the bottom right corner of a limited-range yuv420p frame, at 10 % of its width.
+ * Burns the mark of test assets into the bottom right corner of a limited-range yuv420p frame, at
+ * 10 % of its width.
  */
 export const burnTestMark = (frame: Frame): void => {
   check(frame.makeWritable(), 'burn mark');

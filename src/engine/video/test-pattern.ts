@@ -1,6 +1,7 @@
 /**
- * Draws marks on generated frames without a font: a number as seven-segment digits for people, and a 16-bit frame
- * counter as black and white bars for measurements. Planes are 8-bit luma in limited range.
+ * Draws marks on generated frames without a font: a number as seven-segment digits for people, and
+ * a 16-bit frame counter as black and white bars for measurements. Planes are 8-bit luma in limited
+ * range.
  */
 
 export interface LumaPlane {
@@ -33,8 +34,9 @@ const COUNTER_ROW = 1 / 24;
 const COUNTER_BITS = 16;
 
 /**
- * Paints two rows at the top edge, each 1/24 of the height: 16 bars across the width, most significant bit first,
- * white is 1. The second row is the complement of the first, so that a reader can tell a bar from a bright frame.
+ * Paints two rows at the top edge, each 1/24 of the height: 16 bars across the width, most
+ * significant bit first, white is 1. The second row is the complement of the first, so that a
+ * reader can tell a bar from a bright frame.
  */
 export const paintCounter = (plane: LumaPlane, counter: number): void => {
   const barWidth = plane.width / COUNTER_BITS;
@@ -53,7 +55,10 @@ const fillBar = (plane: LumaPlane, left: number, top: number, width: number, hei
   fillRectangle(plane, x, y, Math.round(left + width) - x, Math.round(top + height) - y, value);
 };
 
-/** Segments a to g as bits 0 to 6: top, upper right, lower right, bottom, lower left, upper left, middle. */
+/**
+ * Segments a to g as bits 0 to 6: top, upper right, lower right, bottom, lower left, upper left,
+ * middle.
+ */
 const SEGMENTS: Readonly<Record<string, number>> = {
   '0': 0x3f,
   '1': 0x06,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { audioSpecificConfig } from './aac.js';
 
-// ISO/IEC 14496-3, 1.6.2.1: 5 bits object type, 4 bits frequency index, 4 bits channels, 3 zero bits.
+// ISO/IEC 14496-3, 1.6.2.1: 5 bits object type, 4 bits frequency index, 4 bits channels, 3 zero
+// bits.
 test.each([
   [48_000, 2, '1190'],
   [48_000, 1, '1188'],

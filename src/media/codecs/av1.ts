@@ -1,4 +1,7 @@
-/** The av1C record and samples of AV1 in ISO base media files (AV1 Codec ISO Media File Format Binding 1.2). */
+/**
+ * The av1C record and samples of AV1 in ISO base media files (AV1 Codec ISO Media File Format
+ * Binding 1.2).
+ */
 
 const OBU_SEQUENCE_HEADER = 1;
 const OBU_TEMPORAL_DELIMITER = 2;
@@ -58,7 +61,10 @@ const listObus = (bytes: Uint8Array): Obu[] | undefined => {
 export const hasSequenceHeader = (bytes: Uint8Array): boolean =>
   listObus(bytes)?.find(({ type }) => type !== OBU_TEMPORAL_DELIMITER)?.type === OBU_SEQUENCE_HEADER;
 
-/** Removes temporal delimiters, which samples must not contain. Returns the same array when there are none. */
+/**
+ * Removes temporal delimiters, which samples must not contain. Returns the same array when there
+ * are none.
+ */
 export const withoutTemporalDelimiters = (bytes: Uint8Array): Uint8Array => {
   const units = listObus(bytes) ?? [];
   const sampleUnits = units.filter(({ type }) => type !== OBU_TEMPORAL_DELIMITER);

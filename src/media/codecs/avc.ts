@@ -1,6 +1,9 @@
 import assert from 'node:assert';
 
-/** H.264 byte-stream (Annex B) and length-prefixed forms, and the avcC record (ISO/IEC 14496-15, 5.3.3). */
+/**
+ * H.264 byte-stream (Annex B) and length-prefixed forms, and the avcC record (ISO/IEC 14496-15,
+ * 5.3.3).
+ */
 
 const NAL_ACCESS_UNIT_DELIMITER = 9;
 const NAL_IDR = 5;
@@ -62,7 +65,10 @@ export const isIdrPicture = (bytes: Uint8Array, form: 'annexb' | 'length-prefixe
     ? splitAnnexB(bytes).some((unit) => (unit[0]! & 0x1f) === NAL_IDR)
     : splitLengthPrefixed(bytes).some((unit) => (unit[4]! & 0x1f) === NAL_IDR);
 
-/** Drops access-unit delimiters from an access unit with 4-byte lengths. Returns the same array when there are none. */
+/**
+ * Drops access-unit delimiters from an access unit with 4-byte lengths. Returns the same array when
+ * there are none.
+ */
 export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
   const sampleUnits = splitLengthPrefixed(bytes).filter((unit) => (unit[4]! & 0x1f) !== NAL_ACCESS_UNIT_DELIMITER);
   const total = sampleUnits.reduce((sum, unit) => sum + unit.length, 0);
@@ -79,8 +85,8 @@ export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
 const PROFILES_WITH_CHROMA_FIELDS = new Set([100, 110, 122, 144]);
 
 /**
- * The avcC record, 4-byte lengths. High profiles are assumed to be 8-bit 4:2:0, the only form that Kinora writes or
- * copies.
+ * The avcC record, 4-byte lengths. High profiles are assumed to be 8-bit 4:2:0, the only form that
+ * Kinora writes or copies.
  */
 export const buildAvcc = (spsUnits: readonly Uint8Array[], ppsUnits: readonly Uint8Array[]): Uint8Array => {
   const first = spsUnits[0];
@@ -138,6 +144,8 @@ export const readAvcc = (avcc: Uint8Array): AvccSummary | undefined => {
   };
 };
 
-/** RFC 6381 string of H.264 in MP4: `avc1.` + profile, constraint flags and level in hexadecimal. */
+/**
+ * RFC 6381 string of H.264 in MP4: `avc1.` + profile, constraint flags and level in hexadecimal.
+ */
 export const avcCodecs = (profile: number, constraints: number, level: number): string =>
   `avc1.${[profile, constraints, level].map((value) => value.toString(16).padStart(2, '0')).join('')}`;

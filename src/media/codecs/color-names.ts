@@ -1,4 +1,7 @@
-/** FFmpeg's numbers (ISO/IEC 23091-2) and names for color descriptions; a number without a name is `unknown`. */
+/**
+ * FFmpeg's numbers (ISO/IEC 23091-2) and names for color descriptions; a number without a name is
+ * `unknown`.
+ */
 export const PRIMARIES: Readonly<Record<number, string>> = {
   1: 'bt709',
   4: 'bt470m',
@@ -60,7 +63,10 @@ const OTHER_MATRICES: ReadonlySet<string> = new Set([
   ...['ycgco', 'bt2020c', 'chroma-derived-nc', 'chroma-derived-c', 'ictcp'],
 ]);
 
-/** `scale`: the filter `scale` converts the matrix. `zscale`: only that filter does. `none`: neither does. */
+/**
+ * `scale`: the filter `scale` converts the matrix. `zscale`: only that filter does. `none`: neither
+ * does.
+ */
 export const matrixSupport = (color: {
   readonly matrix: string;
   readonly transfer: string;
@@ -86,7 +92,10 @@ const UNSPECIFIED = 2;
 const numberOf = (names: Readonly<Record<number, string>>, name: string): number =>
   Number(Object.entries(names).find(([, candidate]) => candidate === name)?.[0] ?? UNSPECIFIED);
 
-/** The code points of a color description given by names. Undefined when its transfer function is unknown. */
+/**
+ * The code points of a color description given by names. Undefined when its transfer function is
+ * unknown.
+ */
 export const nclxOf = (color: {
   readonly primaries: string;
   readonly transfer: string;

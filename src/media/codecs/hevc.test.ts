@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { isIrapFrame, readHvcc, withoutHevcDelimiters } from './hevc.js';
 
-/** Version, profile, compatibility, constraints, level, the fixed part, then arrays of units of one byte each. */
+/**
+ * Version, profile, compatibility, constraints, level, the fixed part, then arrays of units of one
+ * byte each.
+ */
 const hvcc = (start: string, arrays: readonly number[]): Buffer =>
   Buffer.concat([
     Buffer.from(start, 'hex'),

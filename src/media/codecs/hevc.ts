@@ -33,7 +33,10 @@ export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
   return { codecs: hevcCodecs(hvcc), lengthBytes: (hvcc[21]! & 3) + 1, spsCount };
 };
 
-/** Compatibility flags are written in reverse bit order. Constraint bytes end with the last nonzero one. */
+/**
+ * Compatibility flags are written in reverse bit order. Constraint bytes end with the last nonzero
+ * one.
+ */
 const hevcCodecs = (hvcc: Uint8Array): string => {
   const profile = hvcc[1]!;
   const space = ['', 'A', 'B', 'C'][profile >> 6]!;

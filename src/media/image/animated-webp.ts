@@ -1,6 +1,9 @@
 import type { Size } from '../plan/ladder.js';
 
-/** The first frame of an animated WebP file and its position on the canvas. The rest of the canvas is transparent. */
+/**
+ * The first frame of an animated WebP file and its position on the canvas. The rest of the canvas
+ * is transparent.
+ */
 export interface FirstFrame {
   /** The frame as a complete WebP file. */
   readonly file: Buffer;
@@ -14,8 +17,8 @@ const ALPHA_FLAG = 0x10;
 const FRAME_HEADER_BYTES = 16;
 
 /**
- * FFmpeg's WebP decoder reads only single-frame files, so the first frame of an animated one (RFC 9649, 2.7) is
- * extracted. Undefined for files that are not animated, and for broken ones.
+ * FFmpeg's WebP decoder reads only single-frame files, so the first frame of an animated one (RFC
+ * 9649, 2.7) is extracted. Undefined for files that are not animated, and for broken ones.
  */
 export const readFirstFrame = (bytes: Buffer): FirstFrame | undefined => {
   const chunks = listChunks(bytes, 12, bytes.length);

@@ -125,8 +125,8 @@ export const lookOf = (frames: readonly Pick<FrameQuality, 'palette'>[]): number
   );
 
 /**
- * The names are those of the API response. The look of the brand is unknown, so `brand_fit` is the share of colors that
- * a frame has in common with its video.
+ * The names are those of the API response. The look of the brand is unknown, so `brand_fit` is the
+ * share of colors that a frame has in common with its video.
  */
 export const thumbnailScores = (quality: FrameQuality, look: readonly number[]) => {
   const subscores = {

@@ -8,7 +8,10 @@ import {
 
 /** How a still is made from the stored frame. The steps are listed in order. */
 export interface StillLayout {
-  /** Size to which the stored frame is scaled. Never enlarged: an enlarged panorama would not fit in memory. */
+  /**
+   * Size to which the stored frame is scaled. Never enlarged: an enlarged panorama would not fit in
+   * memory.
+   */
   readonly frame: Size;
   /** The part of it that is kept: the center, or the area with the most detail. */
   readonly crop?: Size & { readonly place: 'centre' | 'smart' };
@@ -35,7 +38,10 @@ export const fitBox = ({ width, height }: Size, box: Size): Size => {
 
 const isLarger = (a: Size, b: Size): boolean => a.width > b.width || a.height > b.height;
 
-/** The smallest frame size that covers the box, and the part of the frame that has the aspect ratio of the box. */
+/**
+ * The smallest frame size that covers the box, and the part of the frame that has the aspect ratio
+ * of the box.
+ */
 const cover = (stored: Size, box: Size): { frame: Size; part: Size } => {
   const scale = Math.max(box.width / stored.width, box.height / stored.height);
   const scaleDown = Math.min(scale, 1);
@@ -83,7 +89,7 @@ export const animatedSize = (stored: Size, { width, height }: Pick<AnimatedParam
   });
 
 /**
- * The last tick of a moment. The frame that begins at or before this tick is displayed. Players report times in
- * microseconds, so the reported time of a frame can be slightly too small.
+ * The last tick of a moment. The frame that begins at or before this tick is displayed. Players
+ * report times in microseconds, so the reported time of a frame can be slightly too small.
  */
 export const ticksAt = (seconds: number, timescale: number): number => Math.floor((seconds + 1e-6) * timescale);

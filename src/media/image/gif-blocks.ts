@@ -1,7 +1,10 @@
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 
-/** Whether the first frame of a GIF file is complete. FFmpeg decodes an incomplete frame without an error. */
+/**
+ * Whether the first frame of a GIF file is complete. FFmpeg decodes an incomplete frame without an
+ * error.
+ */
 export const hasWholeFrame = (bytes: Uint8Array): boolean => {
   const byteAt = (at: number): number => bytes[at] ?? 0;
   const paletteBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));

@@ -5,7 +5,10 @@ export interface ImageHeader {
   readonly height: number;
 }
 
-/** Recognizes PNG, JPEG, WebP and GIF by content. Undefined for everything else and for truncated headers. */
+/**
+ * Recognizes PNG, JPEG, WebP and GIF by content. Undefined for everything else and for truncated
+ * headers.
+ */
 export const readImageHeader = (bytes: Uint8Array): ImageHeader | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = (at: number, length: number): string => String.fromCharCode(...bytes.subarray(at, at + length));
@@ -30,7 +33,10 @@ const readWebp = (view: DataView, chunk: string): ImageHeader | undefined => {
   return sized('webp', (bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1);
 };
 
-/** Skips markers up to the start of the frame (ITU-T T.81, B.2.2): any of SOF0 to SOF15 except DHT, JPG and DAC. */
+/**
+ * Skips markers up to the start of the frame (ITU-T T.81, B.2.2): any of SOF0 to SOF15 except DHT,
+ * JPG and DAC.
+ */
 const readJpeg = (view: DataView): ImageHeader | undefined => {
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return undefined;

@@ -1,8 +1,9 @@
 import { KinoraError } from '../../lib/errors.js';
 
 /**
- * Parameters of image requests: query parameters for public playback ids, claims for signed ones. Claims may be text.
- * Empty values and unknown names are ignored. All readers throw KinoraError `invalid_parameters`.
+ * Parameters of image requests: query parameters for public playback ids, claims for signed ones.
+ * Claims may be text. Empty values and unknown names are ignored. All readers throw KinoraError
+ * `invalid_parameters`.
  */
 export type ImageValues = Readonly<Record<string, unknown>>;
 
@@ -101,7 +102,8 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   if (fitMode === undefined) return refuse('Unrecognized fit-mode');
   const rotation = textOf(values, 'rotate');
   const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? refuse());
-  // `latest` selects the newest frame of a live stream. `program_time` is also for live streams only and is ignored.
+  // `latest` selects the newest frame of a live stream. `program_time` is also for live streams
+  // only and is ignored.
   if (booleanOf(values, 'latest')) return refuse();
   return {
     ...(timeSeconds !== undefined && { timeSeconds }),
@@ -114,7 +116,8 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
 };
 
 /**
- * The end is limited to the end of the asset. Only in that case may the result be shorter than a quarter of a second.
+ * The end is limited to the end of the asset. Only in that case may the result be shorter than a
+ * quarter of a second.
  */
 export const parseAnimatedParameters = (values: ImageValues, durationSeconds: number): AnimatedParameters => {
   const startSeconds = secondsOf(values, 'start') ?? 0;
@@ -133,8 +136,8 @@ export const parseAnimatedParameters = (values: ImageValues, durationSeconds: nu
 };
 
 /**
- * The rules of instant clips: the start is within the asset and before the end, which is limited to the end of the
- * asset.
+ * The rules of instant clips: the start is within the asset and before the end, which is limited to
+ * the end of the asset.
  */
 export const parseStoryboardWindow = (values: ImageValues, durationSeconds: number): StoryboardWindow => {
   const startSeconds = secondsOf(values, 'asset_start_time') ?? 0;

@@ -10,8 +10,8 @@ interface Luma extends Size {
 const CENTRE_BONUS = 1.1;
 
 /**
- * The position of a window of the given size that contains the most detail, measured as the difference between
- * neighboring pixels. Returns the middle when nothing stands out.
+ * The position of a window of the given size that contains the most detail, measured as the
+ * difference between neighboring pixels. Returns the middle when nothing stands out.
  */
 export const findSmartCrop = (image: Luma, window: Size): { left: number; top: number } => {
   const { columns, rows } = sumChanges(image);

@@ -2,7 +2,10 @@ import { even, type Size } from '../plan/ladder.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { StoryboardWindow } from './parameters.js';
 
-/** Small frames of the whole asset or of a window of it, on one sprite sheet, left to right, top to bottom. */
+/**
+ * Small frames of the whole asset or of a window of it, on one sprite sheet, left to right, top to
+ * bottom.
+ */
 export interface Storyboard {
   readonly window: StoryboardWindow;
   readonly tile: Size;
@@ -22,7 +25,9 @@ const tileSize = ({ width, height }: Size): Size =>
     ? { width: even((width * TILE_SIDE) / height), height: TILE_SIDE }
     : { width: TILE_SIDE, height: even((height * TILE_SIDE) / width) };
 
-/** Number of frames displayed within the window, from the frame count of the file or its frame rate. */
+/**
+ * Number of frames displayed within the window, from the frame count of the file or its frame rate.
+ */
 const countFrames = ({ frameCounts, frameRate, lastFrameTicks, timescale }: VideoPlan, seconds: number): number => {
   const displayedSeconds = lastFrameTicks / timescale;
   const all = frameCounts

@@ -39,7 +39,10 @@ const readPngSize = (bytes: Buffer): Size | undefined => {
   return isWhole ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) } : undefined;
 };
 
-/** RFC 9649, 2: a RIFF container of the declared length, either extended (VP8X) or a single lossy image (VP8). */
+/**
+ * RFC 9649, 2: a RIFF container of the declared length, either extended (VP8X) or a single lossy
+ * image (VP8).
+ */
 const readWebpSize = (bytes: Buffer): Size | undefined => {
   if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP')
     return undefined;

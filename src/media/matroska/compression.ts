@@ -13,8 +13,8 @@ const ALGORITHM = 0x4254;
 const BZIP2 = 1;
 
 /**
- * FFmpeg's numbers of the streams that are compressed with bzip2 (RFC 9559, 5.1.4.1.31.6). The build lacks it, and reads
- * noise.
+ * FFmpeg's numbers of the streams that are compressed with bzip2 (RFC 9559, 5.1.4.1.31.6). The
+ * build lacks it, and reads noise.
  * @param bytes the start of a Matroska file; tracks that are described after it are not found
  */
 export const findBzip2Streams = (bytes: Uint8Array): ReadonlySet<number> => {

@@ -30,7 +30,10 @@ export const readElement = (bytes: Uint8Array, offset: number, base = 0): EbmlEl
 /** More than the cues of a long file; a file may have millions of empty elements instead. */
 const MAX_CHILDREN = 2 ** 18;
 
-/** The children of an element, of which all content is in `bytes`. Undefined when one ends after its parent, or there are too many. */
+/**
+ * The children of an element, of which all content is in `bytes`. Undefined when one ends after its
+ * parent, or there are too many.
+ */
 export const listElements = (bytes: Uint8Array, start: number, end: number): EbmlElement[] | undefined => {
   const elements: EbmlElement[] = [];
   for (let offset = start; offset < end; ) {

@@ -13,7 +13,9 @@ const VOID = 'ec';
 
 const sizeOf = (bytes: number): Buffer =>
   Buffer.from((2n ** 56n + BigInt(bytes)).toString(16).padStart(16, '0'), 'hex');
-/** Sizes have eight bytes, as in files whose elements were written before their sizes were known. */
+/**
+ * Sizes have eight bytes, as in files whose elements were written before their sizes were known.
+ */
 const element = (id: string, content: Uint8Array = Buffer.alloc(0)): Buffer =>
   Buffer.concat([Buffer.from(id, 'hex'), sizeOf(content.length), content]);
 const header = (id: string, bytes: number): Buffer => Buffer.concat([Buffer.from(id, 'hex'), sizeOf(bytes)]);
@@ -24,7 +26,10 @@ const seek = (id: string, position: number): Buffer => {
 };
 const SEEK_BYTES = seek(CUES, 0).length;
 
-/** A file that begins with these parts; the rest of it holds zeros. `reads` counts the parts that were read. */
+/**
+ * A file that begins with these parts; the rest of it holds zeros. `reads` counts the parts that
+ * were read.
+ */
 const fileOf = (parts: readonly Buffer[], later: ReadonlyMap<number, Buffer> = new Map(), sizeBytes = 2 ** 40) => {
   const start = Buffer.concat([element(EBML), header(SEGMENT, sizeBytes), ...parts]);
   let reads = 0;

@@ -32,13 +32,18 @@ const MAX_ELEMENTS = 64;
 const MAX_SEEK_HEAD_BYTES = 64 * 1024;
 /** Fonts and cover images included. */
 const MAX_OPENING_BYTES = 64 * 2 ** 20;
-/** More than a cue for each second of twelve hours; also of the other two, which are much smaller. */
+/**
+ * More than a cue for each second of twelve hours; also of the other two, which are much smaller.
+ */
 const MAX_DESCRIPTION_BYTES = 8 * 2 ** 20;
 
 /** Whether a file that begins with `bytes` is a Matroska or WebM file. */
 export const isMatroska = (bytes: Uint8Array): boolean => readElement(bytes, 0)?.id === EBML;
 
-/** Finds the parts of a Matroska file from the headers of its elements; a reason when one is missing. */
+/**
+ * Finds the parts of a Matroska file from the headers of its elements; a reason when one is
+ * missing.
+ */
 export const findMatroskaLayout = async (read: ReadRange, sizeBytes: number): Promise<MatroskaLayout | string> => {
   const readHeader: ReadHeader = async (offset) =>
     offset < sizeBytes

@@ -2,8 +2,8 @@ import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import type { MatroskaTiming } from './timing.js';
 
 /**
- * Cues tell the times and positions of key frames only. The first and the last group of frames are read, and the frames
- * between them are predicted: at a constant rate they all have known times.
+ * Cues tell the times and positions of key frames only. The first and the last group of frames are
+ * read, and the frames between them are predicted: at a constant rate they all have known times.
  */
 export interface KnownPackets {
   /** From the start to the second key frame, which is not included. */
@@ -14,10 +14,16 @@ export interface KnownPackets {
   readonly audioTicks?: number;
 }
 
-/** The smallest and largest that is assumed for what is not known: audio may need twice as many bytes as at the start. */
+/**
+ * The smallest and largest that is assumed for what is not known: audio may need twice as many
+ * bytes as at the start.
+ */
 export type Bound = 'low' | 'high';
 
-/** Packets of a stream: 60 frames a second for twelve hours. A cue may say that a small file lasts for years. */
+/**
+ * Packets of a stream: 60 frames a second for twelve hours. A cue may say that a small file lasts
+ * for years.
+ */
 const MAX_PREDICTED = 12 * 3600 * 60;
 
 /** Half a tick: written times are rounded. */
@@ -27,8 +33,9 @@ const MARGIN = 1e-4;
 const FLOAT_ERROR = 1e-7;
 
 /**
- * The index of the whole file; a reason when what was read contradicts a constant rate. The position and size of a
- * predicted key frame are those of the bytes up to the next one; other predicted frames have no position.
+ * The index of the whole file; a reason when what was read contradicts a constant rate. The
+ * position and size of a predicted key frame are those of the bytes up to the next one; other
+ * predicted frames have no position.
  */
 export const predictIndex = (known: KnownPackets, timing: MatroskaTiming, bound: Bound): SourceIndex | string => {
   const video = predictVideo(known, timing, bound);
@@ -90,8 +97,9 @@ const isComplete = ({ pts }: StreamIndex, from: number, numberOf: (ticks: number
   pts.toSorted().every((ticks, at) => numberOf(ticks) === from + at);
 
 /**
- * How much the first frame's time was rounded down, in ticks, so that every known time is the rounded time of its
- * frame. The frames of a clock that starts at zero are more likely than any other. Undefined when nothing fits.
+ * How much the first frame's time was rounded down, in ticks, so that every known time is the
+ * rounded time of its frame. The frames of a clock that starts at zero are more likely than any
+ * other. Undefined when nothing fits.
  */
 const findOffset = (
   times: readonly number[],

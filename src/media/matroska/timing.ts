@@ -2,7 +2,10 @@ import { NOMINAL_RATES } from '../source/frames.js';
 import { type EbmlElement, listElements, readUnsigned } from './ebml.js';
 import type { MatroskaLayout } from './layout.js';
 
-/** What a Matroska file says about the times of its video, without its frames. Times are in ticks of the file. */
+/**
+ * What a Matroska file says about the times of its video, without its frames. Times are in ticks of
+ * the file.
+ */
 export interface MatroskaTiming {
   readonly ticksPerFrame: number;
   /** The cues of the video. Times and positions ascend. */
@@ -36,7 +39,10 @@ const CUE_TRACK = 0xf7;
 const CUE_CLUSTER_POSITION = 0xf1;
 const VIDEO = 1;
 
-/** Reads the cues and the frame duration of the only video track; a reason when the times can't be known from them. */
+/**
+ * Reads the cues and the frame duration of the only video track; a reason when the times can't be
+ * known from them.
+ */
 export const readMatroskaTiming = (
   { info, tracks, cues }: TimingElements,
   { origin, firstCluster }: MatroskaLayout,
@@ -68,7 +74,10 @@ export const readMatroskaTiming = (
     : 'its cues are not in order or point beyond the file';
 };
 
-/** Whole nanoseconds are too coarse for 30000/1001 frames per second: over hours, the error adds up to a tick. */
+/**
+ * Whole nanoseconds are too coarse for 30000/1001 frames per second: over hours, the error adds up
+ * to a tick.
+ */
 const exactNanoseconds = (duration: number): number => {
   const periods = NOMINAL_RATES.map(({ num, den }) => (1e9 * den) / num);
   return periods.find((period) => Math.abs(period - duration) < 1) ?? duration;

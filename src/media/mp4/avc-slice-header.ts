@@ -1,6 +1,7 @@
 /**
- * Computes the length of an H.264 slice header (ITU-T H.264, 7.3.3). Encryption leaves the header clear, because
- * players parse it before decryption. Reads only those fields of the parameter sets that slice headers depend on.
+ * Computes the length of an H.264 slice header (ITU-T H.264, 7.3.3). Encryption leaves the header
+ * clear, because players parse it before decryption. Reads only those fields of the parameter sets
+ * that slice headers depend on.
  */
 
 const NAL_IDR = 5;
@@ -10,7 +11,9 @@ const NAL_PPS = 8;
 /** Profiles whose SPS contains the chroma format. */
 const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 
-/** Reads the bits of a NAL unit and skips emulation prevention bytes. All bits past the end are 0. */
+/**
+ * Reads the bits of a NAL unit and skips emulation prevention bytes. All bits past the end are 0.
+ */
 class BitReader {
   private byte: number;
   private bit = 0;
@@ -23,7 +26,10 @@ class BitReader {
     this.byte = start;
   }
 
-  /** Bytes read so far, including emulation prevention bytes and a last byte that was read only in part. */
+  /**
+   * Bytes read so far, including emulation prevention bytes and a last byte that was read only in
+   * part.
+   */
   get readBytes(): number {
     return this.bit === 0 ? this.byte : this.byte + 1;
   }
@@ -230,8 +236,8 @@ export class AvcParameterSets {
   }
 
   /**
-   * Size of the NAL header and the slice header in bytes, rounded up, including emulation prevention bytes. `unit`
-   * begins with the NAL header and is of type 1 or 5.
+   * Size of the NAL header and the slice header in bytes, rounded up, including emulation
+   * prevention bytes. `unit` begins with the NAL header and is of type 1 or 5.
    * @throws Error when the header is damaged or a parameter set is missing
    */
   sliceHeaderBytes(unit: Uint8Array): number {

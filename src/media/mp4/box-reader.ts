@@ -1,4 +1,7 @@
-/** Reads the box structure of ISO/IEC 14496-12. Shares no code with the writer, so that one can check the other. */
+/**
+ * Reads the box structure of ISO/IEC 14496-12. Shares no code with the writer, so that one can
+ * check the other.
+ */
 export interface Mp4Box {
   readonly type: string;
   /** Offset of the header. */
@@ -18,7 +21,8 @@ export interface Mp4FullBox extends Mp4Box {
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * The box header at `start`; undefined when the box does not end by `limit`. Size 0 means that the box ends at `limit`.
+ * The box header at `start`; undefined when the box does not end by `limit`. Size 0 means that the
+ * box ends at `limit`.
  */
 export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4Box | undefined => {
   if (start + 8 > view.byteLength) return undefined;
@@ -36,8 +40,8 @@ export const readBoxHeader = (view: DataView, start: number, limit: number): Mp4
 };
 
 /**
- * Maximum number of boxes in one container. Real files have far fewer; 256 MB of empty boxes would take gigabytes as
- * objects.
+ * Maximum number of boxes in one container. Real files have far fewer; 256 MB of empty boxes would
+ * take gigabytes as objects.
  */
 const MAX_BOXES = 100_000;
 
@@ -54,7 +58,9 @@ export const listBoxes = (bytes: Uint8Array, start = 0, end = bytes.length): Mp4
   return boxes;
 };
 
-/** The box at `path` within [start, end); undefined when it is missing, not unique or badly nested. */
+/**
+ * The box at `path` within [start, end); undefined when it is missing, not unique or badly nested.
+ */
 export const findBox = (
   bytes: Uint8Array,
   path: readonly string[],

@@ -25,9 +25,10 @@ const encryptedBytes = (length: number, isPattern: boolean): number =>
     : length - (length % BLOCK_BYTES);
 
 /**
- * Encrypts ranges in place. Each range starts with the constant vector. All ranges share one cipher, because creating
- * one takes 2.4 microseconds and a segment has hundreds of ranges. To cancel the chaining across ranges, the first
- * block of each range is combined with the last block of the previous one.
+ * Encrypts ranges in place. Each range starts with the constant vector. All ranges share one
+ * cipher, because creating one takes 2.4 microseconds and a segment has hundreds of ranges. To
+ * cancel the chaining across ranges, the first block of each range is combined with the last block
+ * of the previous one.
  */
 export class CbcsCipher {
   readonly #cipher: Cipher;

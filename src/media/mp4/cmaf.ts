@@ -3,9 +3,10 @@ import type { Nclx } from '../codecs/color-names.js';
 import { ascii, box, bytesOf, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
 
 /**
- * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one track, number 1. The
- * base decode time is the presentation time of the first sample. Composition offsets are raised to avoid negative
- * values, and an edit list compensates. `fragment-verifier.ts` reads the boxes back and shares no code with this file.
+ * Writes the boxes of CMAF init segments and fragments (ISO/IEC 14496-12, -14, -15; 23000-19): one
+ * track, number 1. The base decode time is the presentation time of the first sample. Composition
+ * offsets are raised to avoid negative values, and an edit list compensates. `fragment-verifier.ts`
+ * reads the boxes back and shares no code with this file.
  */
 
 export type VideoInit = VideoTrackInit & (AvcInit | OriginalInit);
@@ -29,7 +30,10 @@ interface VideoTrackInit {
   readonly timescale: number;
   readonly width: number;
   readonly height: number;
-  /** Added to every composition offset of the segments (`VideoRendition.reorderTicks`); 0 when absent. */
+  /**
+   * Added to every composition offset of the segments (`VideoRendition.reorderTicks`); 0 when
+   * absent.
+   */
   readonly reorderTicks?: number | undefined;
 }
 
@@ -130,7 +134,10 @@ const describeCodec = (init: AvcInit | OriginalInit): [string, Uint8Array, Nclx 
   return codec === 'hevc' ? ['hvc1', box('hvcC', config), nclx] : ['av01', box('av1C', config), nclx];
 };
 
-/** The init segment of a video rendition: `avc1`, or `hvc1` or `av01` for an original. Pixels are square. */
+/**
+ * The init segment of a video rendition: `avc1`, or `hvc1` or `av01` for an original. Pixels are
+ * square.
+ */
 export const writeVideoInit = (init: VideoInit): Uint8Array => {
   const { timescale, width, height, reorderTicks = 0 } = init;
   const [type, record, nclx] = describeCodec(init);
@@ -165,7 +172,8 @@ export const writeVideoInit = (init: VideoInit): Uint8Array => {
 };
 
 /**
- * A descriptor of ISO/IEC 14496-1. One length byte is enough: all descriptors written here are shorter than 128 bytes.
+ * A descriptor of ISO/IEC 14496-1. One length byte is enough: all descriptors written here are
+ * shorter than 128 bytes.
  */
 const descriptor = (tag: number, ...parts: Uint8Array[]): Uint8Array => {
   const content = concat(parts);
@@ -212,7 +220,8 @@ const trackRun = (samples: readonly FragmentSample[], dataOffset: number): Uint8
     view.setUint32(offset + 8, sample.sync ? SYNC_FLAGS : NON_SYNC_FLAGS);
     view.setInt32(offset + 12, sample.compositionOffsetTicks);
   });
-  // Version 1: signed composition offsets. Data offset, duration, size, flags, composition offset are present.
+  // Version 1: signed composition offsets. Data offset, duration, size, flags, composition offset
+  // are present.
   return fullBox('trun', 1, 0xf01, new Uint8Array(view.buffer));
 };
 

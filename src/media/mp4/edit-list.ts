@@ -21,9 +21,10 @@ export interface EditedTimes {
 }
 
 /**
- * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the track, and the first
- * frame is displayed at the end of the delay. Audio before the edit keeps negative times (priming); audio after is
- * dropped. Undefined unless the list is empty edits followed by one edit at normal speed that displays every frame.
+ * Presentation times as FFmpeg's demuxer reports them after edit lists: empty edits delay the
+ * track, and the first frame is displayed at the end of the delay. Audio before the edit keeps
+ * negative times (priming); audio after is dropped. Undefined unless the list is empty edits
+ * followed by one edit at normal speed that displays every frame.
  */
 export const applyEditList = (
   { composition, duration }: SampleTimes,

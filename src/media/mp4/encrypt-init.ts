@@ -13,7 +13,10 @@ export interface TrackEncryption {
 
 const PROTECTED_ENTRY = { avc1: 'encv', mp4a: 'enca' } as const;
 
-/** `tenc` of version 1 (ISO/IEC 23001-7, 8.2): the samples have no initialization vectors of their own. */
+/**
+ * `tenc` of version 1 (ISO/IEC 23001-7, 8.2): the samples have no initialization vectors of their
+ * own.
+ */
 const trackEncryptionBox = (isVideo: boolean, { kid, iv }: TrackEncryption): Uint8Array => {
   const pattern = isVideo ? VIDEO_PATTERN.encrypted * 16 + VIDEO_PATTERN.clear : 0;
   return fullBox('tenc', 1, 0, bytesOf(0, pattern, 1, 0), kid, bytesOf(iv.length), iv);
@@ -22,8 +25,9 @@ const trackEncryptionBox = (isVideo: boolean, { kid, iv }: TrackEncryption): Uin
 const CONTAINERS = ['moov', 'trak', 'mdia', 'minf', 'stbl'];
 
 /**
- * The init segment of the same track for samples encrypted with scheme `cbcs`: the sample entry becomes `encv` or
- * `enca` with the key ID, the vector and the original format in `sinf`, and the `pssh` boxes are added.
+ * The init segment of the same track for samples encrypted with scheme `cbcs`: the sample entry
+ * becomes `encv` or `enca` with the key ID, the vector and the original format in `sinf`, and the
+ * `pssh` boxes are added.
  * @throws Error when the init segment is not one of a single `avc1` or `mp4a` track
  */
 export const encryptInit = (init: Uint8Array, encryption: TrackEncryption): Uint8Array => {

@@ -14,11 +14,17 @@ interface Subsample {
   readonly protectedBytes: number;
 }
 
-/** Which bytes of a fragment are encrypted, and what is written before its samples. Independent of the key. */
+/**
+ * Which bytes of a fragment are encrypted, and what is written before its samples. Independent of
+ * the key.
+ */
 export interface EncryptionPlan {
   /** The encrypted segment up to its first sample. */
   readonly head: Uint8Array;
-  /** Offset of the samples in the clear segment. They end at the same distance from the end of both segments. */
+  /**
+   * Offset of the samples in the clear segment. They end at the same distance from the end of both
+   * segments.
+   */
   readonly bodyStart: number;
   /** Start and end of each encrypted range as offsets in the clear segment, ascending. */
   readonly ranges: Uint32Array;
@@ -31,8 +37,8 @@ export interface EncryptionPlan {
 const isSlice = (type: number): boolean => type === 1 || type === 5;
 
 /**
- * The parts of a sample that are encrypted: slice data. NAL sizes and headers, slice headers and all other units stay
- * clear.
+ * The parts of a sample that are encrypted: slice data. NAL sizes and headers, slice headers and
+ * all other units stay clear.
  * @throws Error when the units do not fill the sample, or a slice header can't be read
  */
 const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[] => {
@@ -62,7 +68,10 @@ const planSubsamples = (sample: Uint8Array, sets: AvcParameterSets): Subsample[]
   return subsamples;
 };
 
-/** `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `saizStart` is the offset of `saiz` in `moof`. */
+/**
+ * `saiz`, `saio` and `senc` of the samples (ISO/IEC 23001-7, 7.2). `saizStart` is the offset of
+ * `saiz` in `moof`.
+ */
 const encryptionBoxes = (samples: readonly (readonly Subsample[])[], saizStart: number): Uint8Array[] => {
   const entries = samples.map((subsamples) =>
     concat([
@@ -93,8 +102,8 @@ const readFragment = (segment: Uint8Array): Fragment => {
   const mdat = boxes.find(({ type }) => type === 'mdat');
   const traf = moof && findBox(segment, ['traf'], moof.content, moof.end);
   const run = traf && asFullBox(segment, findBox(segment, ['trun'], traf.content, traf.end));
-  // The data offset, then duration, size, flags and composition offset of each sample, as all fragments of Kinora have
-  // them.
+  // The data offset, then duration, size, flags and composition offset of each sample, as all
+  // fragments of Kinora have them.
   if (!moof || !mdat || !traf || run?.flags !== 0xf01) throw new Error('not a fragment of one track');
   if (traf.end !== moof.end || moof.end > mdat.start) throw new Error('not a fragment of one track');
   return { moof, traf, mdat, runContent: run.content };
@@ -112,7 +121,8 @@ const writeHead = (segment: Uint8Array, { moof, traf, mdat, runContent }: Fragme
 
 /**
  * Plans the encryption of a fragment of one track by scheme `cbcs`.
- * @param parameterSets SPS and PPS of the init segment; none for audio, whose samples are encrypted completely
+ * @param parameterSets SPS and PPS of the init segment; none for audio, whose samples are encrypted
+ * completely
  * @throws Error when it is not a fragment that Kinora writes
  */
 export const planEncryption = (segment: Uint8Array, parameterSets: readonly Uint8Array[]): EncryptionPlan => {
@@ -161,7 +171,9 @@ const rangeBehind = ({ ranges }: EncryptionPlan, offset: number): number => {
   return low;
 };
 
-/** The nearest offset at or before `offset` that is outside all ranges. Encryption can begin there. */
+/**
+ * The nearest offset at or before `offset` that is outside all ranges. Encryption can begin there.
+ */
 export const startOfWhole = (plan: EncryptionPlan, offset: number): number =>
   Math.min(offset, plan.ranges[2 * rangeBehind(plan, offset)] ?? offset);
 
@@ -172,7 +184,10 @@ export const endOfWhole = (plan: EncryptionPlan, offset: number): number => {
   return start === undefined || start >= offset ? offset : plan.ranges[2 * index + 1]!;
 };
 
-/** Encrypts `part` in place. It begins at `partStart` of the clear segment and must not split a range. */
+/**
+ * Encrypts `part` in place. It begins at `partStart` of the clear segment and must not split a
+ * range.
+ */
 export const encryptPart = (plan: EncryptionPlan, cipher: CbcsCipher, part: Uint8Array, partStart: number): void => {
   const { ranges, isPattern } = plan;
   const partEnd = partStart + part.length;

@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { KinoraError } from '../../lib/errors.js';
 import { verifyFragment, verifyInit } from './fragment-verifier.js';
 
-/** Two samples of 3 and 1 bytes at 1000, 512 + 513 ticks, the second displayed 2 ticks earlier; written by hand. */
+/**
+ * Two samples of 3 and 1 bytes at 1000, 512 + 513 ticks, the second displayed 2 ticks earlier;
+ * written by hand.
+ */
 const FRAGMENT = [
   '00000014' + '73747970' + '6d736468' + '00000000' + '6d736468',
   '00000078' + '6d6f6f66',

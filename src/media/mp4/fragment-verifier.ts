@@ -1,7 +1,10 @@
 import { KinoraError } from '../../lib/errors.js';
 import { asFullBox, findBox, listBoxes, type Mp4Box, type Mp4FullBox, viewOf } from './box-reader.js';
 
-/** Checks produced segments before they are delivered. Depends on the file format and the plan, not on the writer. */
+/**
+ * Checks produced segments before they are delivered. Depends on the file format and the plan, not
+ * on the writer.
+ */
 
 export interface ExpectedFragment {
   /** Start of the segment: decode time of the first sample and the earliest presentation time. */
@@ -10,7 +13,10 @@ export interface ExpectedFragment {
   readonly durationTicks: number;
   readonly sampleCount?: number;
   readonly firstSync: boolean;
-  /** Added to the composition offsets so that none is negative. When absent, it is 0 and offsets may be negative. */
+  /**
+   * Added to the composition offsets so that none is negative. When absent, it is 0 and offsets may
+   * be negative.
+   */
   readonly reorderTicks?: number;
 }
 
@@ -21,7 +27,10 @@ export interface ExpectedInit {
   /** Video only. */
   readonly width?: number;
   readonly height?: number;
-  /** The start of the edit that compensates raised composition offsets. When absent, there must be no edit list. */
+  /**
+   * The start of the edit that compensates raised composition offsets. When absent, there must be
+   * no edit list.
+   */
   readonly reorderTicks?: number;
 }
 
@@ -161,7 +170,10 @@ const recordOf = (bytes: Uint8Array, entry: Mp4Box, type: string, least: number)
   return bytes.subarray(record.content, record.end);
 };
 
-/** ISO/IEC 14496-15, annex E: profile, compatibility with the lowest bit first, tier and level, constraints. */
+/**
+ * ISO/IEC 14496-15, annex E: profile, compatibility with the lowest bit first, tier and level,
+ * constraints.
+ */
 const readHevcCodecs = (record: Uint8Array): string => {
   const flags = viewOf(record).getUint32(2).toString(2).padStart(32, '0');
   const compatibility = Number.parseInt([...flags].reverse().join(''), 2).toString(16);

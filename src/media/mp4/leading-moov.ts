@@ -11,8 +11,9 @@ const MAX_HEADER_BYTES = 16;
 export type LeadingMoov = { readonly moov: ByteRange } | { readonly atBytes: number };
 
 /**
- * Looks for the index of an MP4 or MOV file in its first `receivedBytes` bytes. Undefined when the media data comes
- * first, when the file is fragmented, and for other formats: nothing tells then where the frames will be.
+ * Looks for the index of an MP4 or MOV file in its first `receivedBytes` bytes. Undefined when the
+ * media data comes first, when the file is fragmented, and for other formats: nothing tells then
+ * where the frames will be.
  */
 export const findLeadingMoov = async (
   read: ReadRange,

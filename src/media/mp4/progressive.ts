@@ -3,14 +3,14 @@ import { findBox, listBoxes, type Mp4Box, viewOf } from './box-reader.js';
 import { ascii, box, concat, fullBox, IDENTITY_MATRIX, u16, u32, u64, zeros } from './box-writer.js';
 
 /**
- * A file for download, made from the segments of renditions: `ftyp`, `moov` with every sample, then the unchanged
- * samples, alternating between a segment of video and a segment of audio. The index comes first, so that players find
- * it immediately. Only the sample tables are held in memory.
+ * A file for download, made from the segments of renditions: `ftyp`, `moov` with every sample, then
+ * the unchanged samples, alternating between a segment of video and a segment of audio. The index
+ * comes first, so that players find it immediately. Only the sample tables are held in memory.
  */
 
 /**
- * The samples of one segment in decode order. Columns instead of objects save memory: an asset can have a million
- * samples.
+ * The samples of one segment in decode order. Columns instead of objects save memory: an asset can
+ * have a million samples.
  */
 export interface FragmentSamples {
   readonly durations: Uint32Array;
@@ -38,7 +38,10 @@ const need = <T>(value: T | undefined, name: string): T => {
   return value;
 };
 
-/** The two parts of a segment that `verifyFragment` has passed: its index, a `moof`, and its samples. */
+/**
+ * The two parts of a segment that `verifyFragment` has passed: its index, a `moof`, and its
+ * samples.
+ */
 export const splitFragment = (bytes: Uint8Array): { readonly index: Uint8Array; readonly samples: Uint8Array } => {
   const moof = need(findBox(bytes, ['moof']), 'moof');
   const mdat = need(findBox(bytes, ['mdat']), 'mdat');
@@ -74,7 +77,8 @@ export interface ProgressiveHeader {
 }
 
 /**
- * Everything before the samples. They follow as fragment 0 of each track in the given order, then fragment 1 of each, …
+ * Everything before the samples. They follow as fragment 0 of each track in the given order, then
+ * fragment 1 of each, …
  */
 export const writeProgressiveHeader = (tracks: readonly ProgressiveTrack[]): ProgressiveHeader => {
   const dataBytes = tracks.reduce((sum, { fragments }) => sum + sumOf(fragments, (fragment) => fragment.dataBytes), 0);
@@ -143,7 +147,10 @@ interface ParsedTrack {
   /** Ticks of the track. */
   readonly duration: number;
   readonly movieDuration: number;
-  /** Media time at which presentation begins: the amount added to composition offsets so that none is negative. */
+  /**
+   * Media time at which presentation begins: the amount added to composition offsets so that none
+   * is negative.
+   */
   readonly shift: number;
   /** All sample tables except the chunk offsets. */
   readonly tables: readonly Uint8Array[];

@@ -14,7 +14,10 @@ export const uuidBytes = (uuid: string): Uint8Array => Buffer.from(uuid.replaceA
 const littleEndian = (value: number, count: number): Uint8Array =>
   Uint8Array.from({ length: count }, (_, index) => (value >>> (8 * index)) & 0xff);
 
-/** A `pssh` box for a key system (ISO/IEC 23001-7, 8.1). With `kids` it has version 1, which lists the key IDs. */
+/**
+ * A `pssh` box for a key system (ISO/IEC 23001-7, 8.1). With `kids` it has version 1, which lists
+ * the key IDs.
+ */
 export const psshBox = (systemId: string, data: Uint8Array, kids: readonly Uint8Array[] = []): Uint8Array =>
   fullBox(
     'pssh',
@@ -39,7 +42,9 @@ export const isPsshBox = (bytes: Uint8Array, systemId: string): boolean => {
   );
 };
 
-/** Fields of Widevine's PSSH message: key ID (2) and protection scheme (9, the characters `cbcs`). */
+/**
+ * Fields of Widevine's PSSH message: key ID (2) and protection scheme (9, the characters `cbcs`).
+ */
 export const widevineData = (kid: Uint8Array): Uint8Array =>
   concat([bytesOf(0x12, kid.length), kid, bytesOf(0x48, 0xf3, 0xc6, 0x89, 0x9b, 0x06)]);
 

@@ -4,9 +4,10 @@ import { asFullBox, findBox, listBoxes, type Mp4Box, readBoxHeader, viewOf } fro
 import { applyEditList, type Edit, type SampleTimes } from './edit-list.js';
 
 /**
- * The index of an MP4 or MOV file from its sample tables alone (ISO/IEC 14496-12, 8.6 and 8.7): this takes milliseconds
- * and does not read the whole file. Times equal those of FFmpeg's demuxer. For damaged, fragmented or unusual files the
- * result is undefined, and the file is demuxed instead.
+ * The index of an MP4 or MOV file from its sample tables alone (ISO/IEC 14496-12, 8.6 and 8.7):
+ * this takes milliseconds and does not read the whole file. Times equal those of FFmpeg's demuxer.
+ * For damaged, fragmented or unusual files the result is undefined, and the file is demuxed
+ * instead.
  */
 
 /** More than 12 hours at 240 frames a second. A larger count is damaged or hostile. */
@@ -17,13 +18,18 @@ const MAX_EDITS = 100_000;
 
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** The `moov` box of a file of `sizeBytes` bytes; undefined when the top level of the file has none. */
+/**
+ * The `moov` box of a file of `sizeBytes` bytes; undefined when the top level of the file has none.
+ */
 export const findMoov = async (read: ReadRange, sizeBytes: number): Promise<Uint8Array | undefined> => {
   const range = await findMoovRange(read, sizeBytes);
   return range && range.end - range.start <= MAX_MOOV_BYTES ? read(range.start, range.end - range.start) : undefined;
 };
 
-/** The position of the `moov` box in a file of `sizeBytes` bytes. Reads only the headers of the boxes before it. */
+/**
+ * The position of the `moov` box in a file of `sizeBytes` bytes. Reads only the headers of the
+ * boxes before it.
+ */
 export const findMoovRange = async (read: ReadRange, sizeBytes: number): Promise<ByteRange | undefined> => {
   let offset = 0;
   for (let count = 0; count < MAX_TOP_LEVEL_BOXES && offset + 8 <= sizeBytes; count += 1) {
@@ -72,7 +78,9 @@ const readTimescale = (bytes: Uint8Array, box: Mp4Box | undefined): number | und
 };
 
 // A view of bytes without state of its own.
-/** A row count followed by a table of fixed-size rows; undefined when the box is too short for it. */
+/**
+ * A row count followed by a table of fixed-size rows; undefined when the box is too short for it.
+ */
 interface Table {
   readonly count: number;
   /** Word `column` of row `row`. */
@@ -123,7 +131,8 @@ const readTrack = (
   const stts = readTable(moov, table('stts'), 8);
   if (!edits || !stts) return undefined;
   const chunks = readChunks(moov, table);
-  // Uncompressed audio: each sample of the table is one PCM sample, and a packet is a chunk or a part of one.
+  // Uncompressed audio: each sample of the table is one PCM sample, and a packet is a chunk or a
+  // part of one.
   if (handler === 'soun' && stts.count === 1 && stts.u32(0, 1) === 1)
     return chunks && readPcmTrack(moov, table, chunks, edits, timescale);
 
@@ -193,7 +202,10 @@ const readSizes = (moov: Uint8Array, table: FindTable): Uint32Array | undefined 
   return sizes;
 };
 
-/** Decode times from `stts` and composition times from `ctts`, which must both describe exactly `count` samples. */
+/**
+ * Decode times from `stts` and composition times from `ctts`, which must both describe exactly
+ * `count` samples.
+ */
 const readTimes = (moov: Uint8Array, stts: Table, table: FindTable, count: number): SampleTimes | undefined => {
   const composition = new Float64Array(count);
   const duration = new Float64Array(count);

@@ -7,7 +7,10 @@ export interface IndexedFragment {
   readonly sizeBytes: number;
 }
 
-/** ISO/IEC 14496-12, 8.16.3: the count of references has 16 bits, their size 31 bits and their duration 32 bits. */
+/**
+ * ISO/IEC 14496-12, 8.16.3: the count of references has 16 bits, their size 31 bits and their
+ * duration 32 bits.
+ */
 const MAX_REFERENCES = 2 ** 16 - 1;
 const MAX_SIZE_BYTES = 2 ** 31 - 1;
 const MAX_DURATION_TICKS = 2 ** 32 - 1;
@@ -15,8 +18,9 @@ const MAX_DURATION_TICKS = 2 ** 32 - 1;
 const STARTS_WITH_KEY_FRAME = 0x9000_0000;
 
 /**
- * Writes what precedes the fragments of a file: its init segment and a `sidx`, with which a demuxer finds a time without
- * reading the fragments before it. The `sidx` is left out when the fragments are not in order or it can't describe them.
+ * Writes what precedes the fragments of a file: its init segment and a `sidx`, with which a demuxer
+ * finds a time without reading the fragments before it. The `sidx` is left out when the fragments
+ * are not in order or it can't describe them.
  */
 export const writeIndexedHead = (
   init: Uint8Array,

@@ -1,8 +1,8 @@
 import type { Size } from '../plan/ladder.js';
 
 /**
- * A stored overlay: natural width and height of the image, width and height of the stored pixels (four big-endian
- * 32-bit numbers), then the pixels as RGBA, row by row without padding.
+ * A stored overlay: natural width and height of the image, width and height of the stored pixels
+ * (four big-endian 32-bit numbers), then the pixels as RGBA, row by row without padding.
  */
 export const OVERLAY_HEADER_BYTES = 16;
 export const RGBA_BYTES = 4;

@@ -1,6 +1,8 @@
 import type { OverlayPlacement } from '../plan/plan.js';
 
-/** The settings as in the API; lengths are `12%` or `40px`, and an empty string counts as absent. */
+/**
+ * The settings as in the API; lengths are `12%` or `40px`, and an empty string counts as absent.
+ */
 export interface OverlaySettings {
   readonly vertical_align?: 'top' | 'middle' | 'bottom';
   readonly vertical_margin?: string;
@@ -16,13 +18,16 @@ interface Size {
   readonly height: number;
 }
 
-/** The frame that pixel values refer to: the video frame is fitted into it, rotated for portrait. */
+/**
+ * The frame that pixel values refer to: the video frame is fitted into it, rotated for portrait.
+ */
 const VIRTUAL_LONG_SIDE = 1920;
 const VIRTUAL_SHORT_SIDE = 1080;
 
 /**
- * Where an overlay is placed on a frame of the size `frame` (upright, square pixels; only its shape matters). Percentages refer to the
- * frame, pixels to a virtual frame of 1920 x 1080 (reference inputs-and-tracks.md 6).
+ * Where an overlay is placed on a frame of the size `frame` (upright, square pixels; only its shape
+ * matters). Percentages refer to the frame, pixels to a virtual frame of 1920 x 1080 (reference
+ * inputs-and-tracks.md 6).
  */
 export const placeOverlay = (
   settings: OverlaySettings,
@@ -61,7 +66,10 @@ const fractionOf = (length: string | undefined, pixels: number): number | undefi
   return length.endsWith('%') ? value / 100 : value / pixels;
 };
 
-/** A margin is the distance from the aligned edge, or the offset from the center to the right and down. */
+/**
+ * A margin is the distance from the aligned edge, or the offset from the center to the right and
+ * down.
+ */
 const align = (
   edge: 'left' | 'top' | 'center' | 'middle' | 'right' | 'bottom',
   size: number,
@@ -72,8 +80,8 @@ const align = (
 };
 
 /**
- * The size at which an image is stored: no larger than its largest possible size on a frame, with the same aspect
- * ratio.
+ * The size at which an image is stored: no larger than its largest possible size on a frame, with
+ * the same aspect ratio.
  */
 export const fitOverlay = (natural: Size, { maxWidth, maxHeight }: { maxWidth: number; maxHeight: number }): Size => {
   const scale = Math.min(1, Math.max(maxWidth / natural.width, maxHeight / natural.height));
@@ -95,8 +103,8 @@ export interface OverlayPixels extends Size {
 }
 
 /**
- * The position in whole pixels on a frame of this size. If the image is much larger than the frame, only the visible
- * part is used.
+ * The position in whole pixels on a frame of this size. If the image is much larger than the frame,
+ * only the visible part is used.
  */
 export const overlayPixels = (
   { left, top, width, height, image }: Omit<OverlayPlacement, 'assetId' | 'input' | 'opacity'>,
@@ -118,8 +126,8 @@ export const overlayPixels = (
 };
 
 /**
- * Whole pixels along one axis. Two pixels share a color sample, so FFmpeg starts at even pixels and rounds odd ones
- * down.
+ * Whole pixels along one axis. Two pixels share a color sample, so FFmpeg starts at even pixels and
+ * rounds odd ones down.
  */
 const span = (at: number, length: number, pixels: number): { at: number; length: number } => {
   const first = Math.round((at * pixels) / 2) * 2;

@@ -17,9 +17,9 @@ export interface AlternateAudioInput {
 }
 
 /**
- * The first audio stream of a file, with the segments of the asset's video (or of its primary audio, if it has no
- * video) and the length of the asset: missing audio is silent, and the rest is left out. Undefined when the file has
- * no audio.
+ * The first audio stream of a file, with the segments of the asset's video (or of its primary
+ * audio, if it has no video) and the length of the asset: missing audio is silent, and the rest is
+ * left out. Undefined when the file has no audio.
  */
 export const planAlternateAudio = ({
   facts,

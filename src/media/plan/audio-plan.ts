@@ -22,7 +22,10 @@ export interface AudioPlanInput {
 const AAC_LC_PROFILE = 1;
 const MIN_LAST_SECONDS = 2;
 const CHUNK_SEGMENTS = 8;
-/** The first chunk, eight seconds beside video, is made before it is requested, and playback needs it to start. */
+/**
+ * The first chunk, eight seconds beside video, is made before it is requested, and playback needs
+ * it to start.
+ */
 const FIRST_CHUNK_SEGMENTS = 3;
 /** The audio of a chunk is in memory. Only frames that are far apart make a chunk this long. */
 const MAX_CHUNK_SECONDS = 64;
@@ -98,7 +101,8 @@ const framesUntil = (seconds: number, sampleRate: number): number =>
   Math.max(1, Math.ceil((seconds * sampleRate) / AAC_FRAME_SAMPLES - 1e-6));
 
 /**
- * Sizes of the packets that can be copied, one per frame from zero on; undefined when the audio has to be encoded.
+ * Sizes of the packets that can be copied, one per frame from zero on; undefined when the audio has
+ * to be encoded.
  */
 const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint32Array | undefined => {
   const { audio, index, endSeconds, gain, videoBoundaries } = input;
@@ -123,7 +127,10 @@ const findCopyablePackets = (input: AudioPlanInput, sourceOrigin: number): Uint3
   return index.size.subarray(first, first + count);
 };
 
-/** The configuration for the init segment must have object type 2, 1,024-sample frames and the declared channels. */
+/**
+ * The configuration for the init segment must have object type 2, 1,024-sample frames and the
+ * declared channels.
+ */
 const isPlainConfig = ({ audioSpecificConfig: config, channels }: AudioFacts): boolean => {
   if (config === undefined) return true; // ADTS: written from rate and channels
   const bytes = Buffer.from(config, 'base64');

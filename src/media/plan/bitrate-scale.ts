@@ -20,20 +20,23 @@ export interface RateSample {
   readonly otherBytes: number;
 }
 
-/** Samples are encoded at this size: large enough to represent the content, small enough to be fast. */
+/**
+ * Samples are encoded at this size: large enough to represent the content, small enough to be fast.
+ */
 export const SAMPLE_BOX: Size = { width: 640, height: 360 };
 /** The rate of quality `plus` at this size, and how rates grow with the number of pixels. */
 const TABLE_BITS_PER_SECOND = 700_000;
 const TABLE_EXPONENT = 0.85;
 /**
- * Positions spread over the source, as shares of its length, because packet sizes of a constant-bitrate source say
- * nothing about its frames.
+ * Positions spread over the source, as shares of its length, because packet sizes of a
+ * constant-bitrate source say nothing about its frames.
  */
 const SPREAD = [1 / 3, 2 / 3];
 const SEGMENT_SECONDS = 4;
 /**
- * The margin over what the busiest sample needs: three seconds do not represent everything, and larger and smaller
- * rungs may need more than the sample size (measured: 0.5 to 2 times as much, single rungs 3 times).
+ * The margin over what the busiest sample needs: three seconds do not represent everything, and
+ * larger and smaller rungs may need more than the sample size (measured: 0.5 to 2 times as much,
+ * single rungs 3 times).
  */
 const HEADROOM = 2;
 const MIN_SCALE = 0.35;
@@ -41,8 +44,8 @@ const MIN_SCALE = 0.35;
 const STEPS = 20;
 
 /**
- * Chooses up to three ascending positions to sample a stream: where its packets are largest, and others spread over
- * it.
+ * Chooses up to three ascending positions to sample a stream: where its packets are largest, and
+ * others spread over it.
  */
 export const pickSamplePositions = (index: StreamIndex, formatName: string, timeBase: Rational): SamplePosition[] => {
   const first = listFrames(index, formatName)[0];
@@ -58,7 +61,8 @@ export const pickSamplePositions = (index: StreamIndex, formatName: string, time
     span.bytes += index.size[packet]!;
     span.packets += 1;
   });
-  // Per frame and not per second: the last span is shorter, and a span with few key frames is longer.
+  // Per frame and not per second: the last span is shorter, and a span with few key frames is
+  // longer.
   const sizes = spans.map(({ bytes, packets }) => bytes / packets);
   const busiest = sizes.reduce((most, size, span) => (size > sizes[most]! ? span : most), 0);
   const chosen = new Set([busiest, ...SPREAD.map((part) => Math.floor(spans.length * part))]);
@@ -69,7 +73,10 @@ export const pickSamplePositions = (index: StreamIndex, formatName: string, time
     .map(({ pts, position }) => (seeksBytes ? { pts, position } : { pts }));
 };
 
-/** The share of the table's rates that the frames may need, 0.35 to 1 in steps of 0.05; 1 without samples. */
+/**
+ * The share of the table's rates that the frames may need, 0.35 to 1 in steps of 0.05; 1 without
+ * samples.
+ */
 export const bitrateScale = (samples: readonly RateSample[], { width, height }: Size): number => {
   const rates = samples.map(
     ({ seconds, keyBytes, otherBytes }) => 8 * (keyBytes / SEGMENT_SECONDS + otherBytes / seconds),

@@ -12,7 +12,9 @@ export interface ClipSource extends ClipRange {
   readonly overlays: readonly OverlayPlacement[];
 }
 
-/** The start of a clip, in seconds on the timeline of its source asset; `plan` is the clip's plan. */
+/**
+ * The start of a clip, in seconds on the timeline of its source asset; `plan` is the clip's plan.
+ */
 export const clipStartSeconds = (plan: Plan, { zero }: Pick<ClipSource, 'zero'>): number =>
   toNumber(originOf(plan)) - toNumber(zero);
 

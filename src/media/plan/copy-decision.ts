@@ -8,7 +8,9 @@ import { countFrames, MIN_PEAK_SECONDS, planKeyFrameGrid } from './grid.js';
 import type { Rung, VideoQuality } from './ladder.js';
 import type { VideoFilters } from './plan.js';
 
-/** In each of a frame's few NAL units, a three-byte Annex B start code becomes a four-byte length. */
+/**
+ * In each of a frame's few NAL units, a three-byte Annex B start code becomes a four-byte length.
+ */
 const LENGTH_PREFIX_GROWTH_BYTES = 4;
 
 export interface CopyInput {
@@ -44,16 +46,16 @@ const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
 /**
- * With fewer frames, playback with audio never starts in Chromium with hls.js: see `heldTicks`, which only encoded
- * renditions have.
+ * With fewer frames, playback with audio never starts in Chromium with hls.js: see `heldTicks`,
+ * which only encoded renditions have.
  */
 const MIN_FRAMES = 3;
 /** How far the busiest segment may exceed the rung's limit; `basic` allows no excess. */
 const PEAK_FACTOR = { basic: 1, plus: 1.5, premium: 1.5 } as const;
 
 /**
- * Decides whether the top rung may be the source's own packets. They must be equivalent to the encoder's output for a
- * player, and every segment must decode independently.
+ * Decides whether the top rung may be the source's own packets. They must be equivalent to the
+ * encoder's output for a player, and every segment must decode independently.
  */
 export const decideCopy = (input: CopyInput): CopyDecision => {
   const reason = findObstacle(input);

@@ -1,6 +1,9 @@
 import type { AudioPlan, Plan, VideoPlan, VideoRendition } from './plan.js';
 
-/** The name of the primary audio in URLs and in the cache, which must differ from those of the video renditions. */
+/**
+ * The name of the primary audio in URLs and in the cache, which must differ from those of the video
+ * renditions.
+ */
 export const AUDIO_RENDITION = 'audio';
 const ALTERNATE_AUDIO = `${AUDIO_RENDITION}-`;
 
@@ -13,7 +16,9 @@ export const alternateAudioTrack = (rendition: string): string | undefined =>
 
 /** What an asset has in addition to its constant plan: tracks and files that were added later. */
 export interface AdditionalRenditions {
-  /** Sizes for files that no variant of the ladder has; frames and boundaries are those of the plan. */
+  /**
+   * Sizes for files that no variant of the ladder has; frames and boundaries are those of the plan.
+   */
   readonly video?: readonly VideoRendition[];
   /** Audio that is not in the source, by the name of its rendition. */
   readonly audio?: ReadonlyMap<string, AlternateAudio>;
@@ -52,7 +57,10 @@ export const withoutOriginal = (plan: Plan): Plan => {
   return { ...plan, video };
 };
 
-/** What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when there is no such file. */
+/**
+ * What the file `init.mp4` or `<number>.m4s` of a rendition is; undefined when there is no such
+ * file.
+ */
 export const findSegment = (
   { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
   name: string,

@@ -6,13 +6,16 @@ import type { SourceIndex } from '../source/source-index.js';
 export const ONE_FRAME_PACKETS: ReadonlySet<string> = new Set(['h264', 'hevc', 'vp9', 'av1', 'prores', 'mjpeg']);
 
 /**
- * Whether each packet of a file holds a frame. A packet of a program stream may contain several frames, or, if
- * interlaced, half a frame.
+ * Whether each packet of a file holds a frame. A packet of a program stream may contain several
+ * frames, or, if interlaced, half a frame.
  */
 export const holdFrames = (formatName: string, { codec, interlaced }: VideoFacts): boolean =>
   (isMovFormat(formatName) || isMatroskaFormat(formatName)) && ONE_FRAME_PACKETS.has(codec) && !interlaced;
 
-/** How many frames of the source a mezzanine with the frames `made` lacks; 0 where packets don't tell. */
+/**
+ * How many frames of the source a mezzanine with the frames `made` lacks; 0 where packets don't
+ * tell.
+ */
 export const countLostFrames = (
   { facts: { video, formatName }, index }: { readonly facts: SourceFacts; readonly index: SourceIndex },
   made: Float64Array,

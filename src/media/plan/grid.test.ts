@@ -37,7 +37,8 @@ describe('planGrid', () => {
   });
   test('repeats the last frame once a second for longer audio', () => {
     const boundaries = planGrid({ frameTicks: steady(50, 40), endTicks: 20_000, timescale: 1000 });
-    // Last frame at 1960, repeats at 2960, 3960 … 19,960; half a frame is 20 ms, so 3960 is before the mark.
+    // Last frame at 1960, repeats at 2960, 3960 … 19,960; half a frame is 20 ms, so 3960 is before
+    // the mark.
     expect(boundaries).toEqual([0, 1000, 4960, 8960, 12_960, 16_960, 20_000]);
   });
   test('lasts as long as a rare frame', () => {

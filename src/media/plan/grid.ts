@@ -1,13 +1,13 @@
 /**
- * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The first one is about 1 s after the start:
- * a player shows its first frame when it has the whole first segment. The grid is stored with the plan, so published
- * segments keep their boundaries.
+ * Segment boundaries in timeline ticks: about 4 s apart, always at a frame. The first one is about
+ * 1 s after the start: a player shows its first frame when it has the whole first segment. The grid
+ * is stored with the plan, so published segments keep their boundaries.
  */
 export const TARGET_SEGMENT_SECONDS = 4;
 const FIRST_SEGMENT_SECONDS = 1;
 /**
- * RFC 8216 (4.1) measures the bitrate that `BANDWIDTH` promises over parts of at least half the target duration, so
- * a shorter segment counts with the next one.
+ * RFC 8216 (4.1) measures the bitrate that `BANDWIDTH` promises over parts of at least half the
+ * target duration, so a shorter segment counts with the next one.
  */
 export const MIN_PEAK_SECONDS = TARGET_SEGMENT_SECONDS / 2;
 const MIN_LAST_SECONDS = 2;
@@ -35,9 +35,9 @@ const repeatTicks = ({ frameTicks, endTicks, timescale }: GridInput): number[] =
 };
 
 /**
- * Each boundary is the first frame (or repeat of the last one) at or after its mark minus half a frame. A boundary that
- * would make a segment shorter than a second, because frames are rare, is left out. A tail shorter than 2 s joins the
- * previous segment.
+ * Each boundary is the first frame (or repeat of the last one) at or after its mark minus half a
+ * frame. A boundary that would make a segment shorter than a second, because frames are rare, is
+ * left out. A tail shorter than 2 s joins the previous segment.
  */
 export const planGrid = (input: GridInput): number[] => {
   const { frameTicks, endTicks, timescale } = input;
@@ -58,8 +58,8 @@ export const planGrid = (input: GridInput): number[] => {
 };
 
 /**
- * Boundaries at the key frame nearest to each mark; undefined when a segment would be shorter than 1 s or longer
- * than 8 s. A short first segment is left out where it doesn't fit.
+ * Boundaries at the key frame nearest to each mark; undefined when a segment would be shorter than
+ * 1 s or longer than 8 s. A short first segment is left out where it doesn't fit.
  */
 export const planKeyFrameGrid = (keyTicks: Float64Array, endTicks: number, timescale: number): number[] | undefined =>
   gridFromMark(1, keyTicks, endTicks, timescale) ?? gridFromMark(2, keyTicks, endTicks, timescale);

@@ -53,7 +53,10 @@ const plansOf = (
 const seconds = 100;
 const steady = steadyIndex(seconds * RATE, FRAME_TICKS, 60);
 const audio = steadyIndex(Math.floor((seconds * 48_000) / SAMPLES), SAMPLES, 1, { sizeBytes: 341 });
-/** Key frames between one and three seconds apart, so that the nearest one to a boundary may come later. */
+/**
+ * Key frames between one and three seconds apart, so that the nearest one to a boundary may come
+ * later.
+ */
 const uneven: StreamIndex = {
   ...steady,
   key: steady.key.map((_, frame) => (frame % 190 === 0 || frame % 190 === 47 || frame % 190 === 110 ? 1 : 0)),

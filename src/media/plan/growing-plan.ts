@@ -3,17 +3,24 @@ import type { Plan } from './plan.js';
 import { makesSameFiles } from './same-files.js';
 import { gridOf, longestSegmentSeconds, secondsPerUnit } from './segment-times.js';
 
-/** The boundaries before the end of what has arrived depend on what follows: the last one and the one before it. */
+/**
+ * The boundaries before the end of what has arrived depend on what follows: the last one and the
+ * one before it.
+ */
 const UNCERTAIN_SEGMENTS = 2;
-/** The target duration must not change (RFC 8216, 6.2.1), so it allows for the longest segment that may follow. */
+/**
+ * The target duration must not change (RFC 8216, 6.2.1), so it allows for the longest segment that
+ * may follow.
+ */
 const TARGET_SECONDS = 8;
 
 /** The plan of the complete file, for players that have playlists of what had arrived of it. */
 export const afterGrowth = (plan: Plan): Plan => ({ ...plan, leastTargetSeconds: TARGET_SECONDS });
 
 /**
- * The plan of the segments that can be made from the start of a file, from the plan of that start as if the file ended
- * there. Undefined when there is none yet. Audio is made in chunks, so a segment counts when its chunk is complete.
+ * The plan of the segments that can be made from the start of a file, from the plan of that start
+ * as if the file ended there. Undefined when there is none yet. Audio is made in chunks, so a
+ * segment counts when its chunk is complete.
  */
 export const growingPlan = (plan: Plan): Plan | undefined => {
   let segments = (gridOf(plan)?.boundaries.length ?? 0) - 1 - UNCERTAIN_SEGMENTS;

@@ -48,7 +48,9 @@ const HIGH_PROFILE = 100;
 const BANDWIDTH_MARGIN = 1.1;
 const MAX_FRAME_RATE = 60;
 
-/** Rounds to the nearest even number, halves down: an odd source loses a line but never gains one. */
+/**
+ * Rounds to the nearest even number, halves down: an odd source loses a line but never gains one.
+ */
 export const even = (value: number): number => Math.max(2, Math.ceil(value / 2 - 0.5) * 2);
 
 /** Width and height of the upright frame with square pixels, not yet even. */
@@ -64,7 +66,10 @@ export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) =>
 const rotateBox = (box: Size, frame: Size): Size =>
   frame.height > frame.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
-/** Scales down into the box (rotated for portrait) to an even size with the same aspect ratio; never enlarges. */
+/**
+ * Scales down into the box (rotated for portrait) to an even size with the same aspect ratio; never
+ * enlarges.
+ */
 export const fitInto = (frame: Size, box: Size): Size => {
   const { width, height } = rotateBox(box, frame);
   const scale = Math.min(width / frame.width, height / frame.height, 1);
@@ -93,8 +98,8 @@ export interface LadderInput {
 export type Rung = VideoRendition & { readonly kind: 'encode'; readonly encoder: EncoderSettings };
 
 /**
- * The rungs, lowest first: every label of the quality whose frame is smaller than the stored one, and a rung at the
- * stored size, named after the smallest box that contains it.
+ * The rungs, lowest first: every label of the quality whose frame is smaller than the stored one,
+ * and a rung at the stored size, named after the smallest box that contains it.
  */
 export const planLadder = (input: LadderInput): Rung[] => {
   const { frame, frameRate, quality, maxResolutionTier } = input;
@@ -138,8 +143,8 @@ export const hasLimitedRungs = (renditions: readonly VideoRendition[], quality: 
   renditions.some((rendition) => isRung(rendition) && rendition.encoder.maxRate < tableRate(rendition, quality));
 
 /**
- * The renditions of a plan for frames that only need a share of the table's rates, `bitrateScale` (0 to 1). A copy,
- * which is compared with the full rate of its rung, stays unchanged.
+ * The renditions of a plan for frames that only need a share of the table's rates, `bitrateScale`
+ * (0 to 1). A copy, which is compared with the full rate of its rung, stays unchanged.
  */
 export const scaleRenditions = (
   renditions: readonly VideoRendition[],
@@ -159,9 +164,9 @@ const STEP_DOWN = 0.75;
 const MIN_RATE = 100_000;
 
 /**
- * Limits the rungs below one that needs `bandwidth` (bit/s), so that each promises less than the next. Players assume
- * that a higher rate means better quality, and a copied source may need less than the ladder allows for the rung
- * below it.
+ * Limits the rungs below one that needs `bandwidth` (bit/s), so that each promises less than the
+ * next. Players assume that a higher rate means better quality, and a copied source may need less
+ * than the ladder allows for the rung below it.
  */
 export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] => {
   let above = bandwidth;
@@ -180,8 +185,8 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
 };
 
 /**
- * A size that the ladder does not have, smaller than the top rung: its rate is interpolated between its neighbors by
- * the number of pixels.
+ * A size that the ladder does not have, smaller than the top rung: its rate is interpolated between
+ * its neighbors by the number of pixels.
  */
 export const planRung = (
   { renditions, ...rates }: Pick<VideoPlan, 'renditions' | 'frameRate' | 'peakFrameRate'>,
@@ -212,13 +217,19 @@ export const planRung = (
 
 const rateOf = ({ num, den }: Rational): number => (num > 0 ? num / den : 30);
 
-/** The frames per second that the level of a rendition has to allow. Measured averages are slightly off. */
+/**
+ * The frames per second that the level of a rendition has to allow. Measured averages are slightly
+ * off.
+ */
 export const levelRate = (
   { frameRate, peakFrameRate = 0 }: Pick<VideoPlan, 'frameRate' | 'peakFrameRate'>,
   frameStep: number,
 ): number => Math.ceil(Math.max(rateOf(frameRate), peakFrameRate) / frameStep - 0.01);
 
-/** The most frames that begin within any second of a video: the limit of a level holds at every moment. */
+/**
+ * The most frames that begin within any second of a video: the limit of a level holds at every
+ * moment.
+ */
 export const findPeakRate = (frameTicks: Float64Array, timescale: number): number => {
   let first = 0;
   return frameTicks.reduce((peak, ticks, frame) => {

@@ -15,9 +15,9 @@ export interface CopiedStream {
 }
 
 /**
- * How the master of an asset is made: its visible content in the best available quality. A stream is copied if its
- * packets are what the asset shows and an MP4 can contain them. Otherwise it is encoded, so that a clip contains only
- * its part, and overlays and test mark are in the frames.
+ * How the master of an asset is made: its visible content in the best available quality. A stream
+ * is copied if its packets are what the asset shows and an MP4 can contain them. Otherwise it is
+ * encoded, so that a clip contains only its part, and overlays and test mark are in the frames.
  */
 export interface MasterPlan {
   readonly video?: { readonly copy: CopiedStream } | { readonly encode: VideoRendition };

@@ -18,7 +18,9 @@ export const MAX_GOP_SECONDS = 20;
 const MAX_BIT_DEPTH = 10;
 const DOLBY_VISION_WITHOUT_BASE_LAYER = 5;
 
-/** Decides whether segments may be decoded directly from the source. Audio never needs a mezzanine. */
+/**
+ * Decides whether segments may be decoded directly from the source. Audio never needs a mezzanine.
+ */
 export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDecision => {
   const { video } = facts;
   if (!video) return { access: 'direct' };
@@ -36,7 +38,8 @@ export const decideAccess = (facts: SourceFacts, index: SourceIndex): AccessDeci
   if (hasRepeatedTimes(index.video)) return mezzanine('frames share a time', true);
   if (isMpegStreamFormat(facts.formatName) && index.video.position.some((position) => position < 0))
     return mezzanine('byte positions are unknown', true);
-  // Open GOPs have frames on both sides; otherwise such key frames are the start of an intra refresh.
+  // Open GOPs have frames on both sides; otherwise such key frames are the start of an intra
+  // refresh.
   if (video.idrKeyFrames === false && !hasOpenGops(index.video))
     return mezzanine('key frames do not restore the whole frame', true);
   if (video.falseKeyFrames) return mezzanine('packets marked as key frames hold none', true);

@@ -9,16 +9,17 @@ const PIXEL_FORMATS = new Set(['yuv420p', 'yuv420p10le']);
 /** HEVC Main and Main 10. */
 const HEVC_PROFILES = new Set([1, 2]);
 /**
- * How far the busiest segment may exceed the limit of the H.264 rung of its size: cameras write several times what
- * viewers need, and players choose the variant only with enough bandwidth. `basic` never sends more than its ladder.
+ * How far the busiest segment may exceed the limit of the H.264 rung of its size: cameras write
+ * several times what viewers need, and players choose the variant only with enough bandwidth.
+ * `basic` never sends more than its ladder.
  */
 const PEAK_FACTOR = { basic: 1, plus: 4, premium: 4 } as const;
 
 export const isOriginalCodec = (codec: string): codec is OriginalStream['codec'] => codec === 'hevc' || codec === 'av1';
 
 /**
- * Decides whether the source's own HEVC or AV1 may be a variant in addition to the ladder, by the requirements for
- * copied H.264 that apply.
+ * Decides whether the source's own HEVC or AV1 may be a variant in addition to the ladder, by the
+ * requirements for copied H.264 that apply.
  */
 export const decideOriginal = (input: CopyInput): CopyDecision => {
   const reason = findObstacle(input);

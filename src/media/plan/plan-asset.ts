@@ -59,20 +59,23 @@ export interface ClipRange {
 const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
 /**
- * The timeline has at least this many ticks per second: the end of audio, and the repeats of the last frame, lie between
- * the ticks of AVI and Ogg, which are as long as a frame.
+ * The timeline has at least this many ticks per second: the end of audio, and the repeats of the
+ * last frame, lie between the ticks of AVI and Ogg, which are as long as a frame.
  */
 const MIN_TIMESCALE = 1_000;
 /** For audio-only clips. */
 const CLIP_TIMESCALE = 48_000;
 const CLIP_TOLERANCE_TICKS = 0.01;
 /**
- * The maximum delay of video relative to audio in players that ignore edit lists, such as VLC: one frame at 15 or
- * more frames per second. At lower rates nothing is reordered, nor around single frames that are displayed for
- * longer.
+ * The maximum delay of video relative to audio in players that ignore edit lists, such as VLC: one
+ * frame at 15 or more frames per second. At lower rates nothing is reordered, nor around single
+ * frames that are displayed for longer.
  */
 const MAX_REORDER_SECONDS = 1 / 15;
-/** A clip begins with its first frame; a frame that is displayed for longer than this is cut instead. */
+/**
+ * A clip begins with its first frame; a frame that is displayed for longer than this is cut
+ * instead.
+ */
 const LONG_FRAME_SECONDS = 0.25;
 /** The video stream of any file. */
 interface FrameSource {
@@ -100,7 +103,10 @@ export interface Measurements {
   readonly bitrateScale?: number | undefined;
 }
 
-/** Applies measurements to a plan: the gain to its audio, the share of the rates to its encoded renditions. */
+/**
+ * Applies measurements to a plan: the gain to its audio, the share of the rates to its encoded
+ * renditions.
+ */
 export const finishPlan = ({ plan, quality, audio }: DraftPlan, { gain, bitrateScale = 1 }: Measurements): Plan => {
   const video = plan.video && {
     ...plan.video,
@@ -112,7 +118,10 @@ export const finishPlan = ({ plan, quality, audio }: DraftPlan, { gain, bitrateS
 /** The plan of a source that is not measured. */
 export const planAsset = (input: PlanInput): Plan => draftPlan(input).plan;
 
-/** Decides everything that a viewer gets. A source without a playable stream has `durationSeconds: 0`. */
+/**
+ * Decides everything that a viewer gets. A source without a playable stream has `durationSeconds:
+ * 0`.
+ */
 export const draftPlan = (input: PlanInput): DraftPlan => {
   const { facts, settings } = input;
   const source = findFrames(input);
@@ -161,7 +170,9 @@ const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
   return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
 };
 
-/** The earliest presented frame or sample of a file, in its own time; undefined when it has neither. */
+/**
+ * The earliest presented frame or sample of a file, in its own time; undefined when it has neither.
+ */
 export const findStart = (
   file: Pick<PlanInput, 'facts' | 'index'>,
   source: FrameSource | undefined = findFrames(file),
@@ -174,8 +185,8 @@ export const findStart = (
 };
 
 /**
- * The start of the frame that is displayed at the start of a clip. A clip never begins within a frame, unless that
- * frame is displayed for long.
+ * The start of the frame that is displayed at the start of a clip. A clip never begins within a
+ * frame, unless that frame is displayed for long.
  */
 const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
   const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
@@ -187,8 +198,8 @@ const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | 
 };
 
 /**
- * Audio before zero is priming and is not presented; only in program streams do times pass through zero, when their
- * clock wraps.
+ * Audio before zero is priming and is not presented; only in program streams do times pass through
+ * zero, when their clock wraps.
  */
 const findAudioStart = (pts: Float64Array, formatName: string): number =>
   isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
@@ -350,9 +361,10 @@ const tellOriginal = (original: CopyDecision | undefined): string => {
 };
 
 /**
- * The longest display duration of a frame in ticks, which is how much later B-frames are decoded: with two in a row,
- * at most one frame precedes a frame that is displayed before it. A longer one, such as the last frame of a file whose
- * audio is longer, is not reordered. A single frame is repeated until the end.
+ * The longest display duration of a frame in ticks, which is how much later B-frames are decoded:
+ * with two in a row, at most one frame precedes a frame that is displayed before it. A longer one,
+ * such as the last frame of a file whose audio is longer, is not reordered. A single frame is
+ * repeated until the end.
  */
 const longestFrame = (frameTicks: Float64Array, endTicks: number): number =>
   frameTicks.length === 1
@@ -374,7 +386,8 @@ const findFrameRate = (source: FrameSource, facts: VideoFacts): Rational => {
   const { frames, timeBase, formatName } = source;
   const constant = findConstantRate(frames, timeBase);
   if (constant) return constant;
-  // Packets of program streams may be fields or several frames; for other formats the index is the most accurate.
+  // Packets of program streams may be fields or several frames; for other formats the index is the
+  // most accurate.
   const declared = facts.frameRate.num > 0 ? reduce(facts.frameRate) : undefined;
   if (declared && (frames.length < 2 || isMpegStreamFormat(formatName))) return declared;
   if (frames.length < 2) return { num: 0, den: 1 };

@@ -8,8 +8,8 @@ export interface Chapter {
 }
 
 /**
- * The chapters of a file on the timeline of a plan, which may be a clip: those that are displayed at some time, in order,
- * numbered if they have no title. The first one begins at 0.
+ * The chapters of a file on the timeline of a plan, which may be a clip: those that are displayed
+ * at some time, in order, numbered if they have no title. The first one begins at 0.
  */
 export const planChapters = (chapters: readonly ChapterFacts[], plan: Plan): Chapter[] => {
   const { num, den } = originOf(plan);

@@ -1,21 +1,33 @@
 import type { Rational } from '../source/source-facts.js';
 
 /**
- * Everything that determines what a viewer gets. `plan-asset.ts` derives it from facts, index and asset settings. It is
- * stored with the asset and never changed, because a later version of Kinora must not move the boundaries of a
- * published asset. All times are integers on a timeline whose zero is the earliest presented sample of any stream.
+ * Everything that determines what a viewer gets. `plan-asset.ts` derives it from facts, index and
+ * asset settings. It is stored with the asset and never changed, because a later version of Kinora
+ * must not move the boundaries of a published asset. All times are integers on a timeline whose
+ * zero is the earliest presented sample of any stream.
  */
 export interface Plan {
   readonly version: 1;
-  /** Length of the presentation (the longer of video and audio) in seconds. Equals the sum of the segment durations. */
+  /**
+   * Length of the presentation (the longer of video and audio) in seconds. Equals the sum of the
+   * segment durations.
+   */
   readonly durationSeconds: number;
-  /** Frames and audio are read from a copy of the source in which its recordings are concatenated. */
+  /**
+   * Frames and audio are read from a copy of the source in which its recordings are concatenated.
+   */
   readonly concatenated?: true;
   /** For clips: the asset whose source, index and mezzanine are used. */
   readonly sourceOwner?: string;
-  /** The first segments of a file that is still arriving; `durationSeconds` is their length. Never stored. */
+  /**
+   * The first segments of a file that is still arriving; `durationSeconds` is their length. Never
+   * stored.
+   */
   readonly grows?: true;
-  /** The target duration of the playlists is at least this: players of an upload that grew know it already. */
+  /**
+   * The target duration of the playlists is at least this: players of an upload that grew know it
+   * already.
+   */
   readonly leastTargetSeconds?: number;
   readonly video?: VideoPlan;
   readonly audio?: AudioPlan;
@@ -28,23 +40,38 @@ export interface VideoPlan {
   readonly formatName: string;
   readonly streamIndex: number;
   /**
-   * Time base of the stream, not in lowest terms if it is coarse; a timeline tick is 1/timescale s and
-   * `ticks = pts * timeBase.num - originTicks`.
+   * Time base of the stream, not in lowest terms if it is coarse; a timeline tick is 1/timescale s
+   * and `ticks = pts * timeBase.num - originTicks`.
    */
   readonly timeBase: Rational;
   /** = timeBase.den */
   readonly timescale: number;
   /** Source time, in ticks, that corresponds to zero on the timeline. */
   readonly originTicks: number;
-  /** Segment k is [boundaries[k], boundaries[k + 1]), and boundaries[0] is 0. All renditions share the boundaries. */
+  /**
+   * Segment k is [boundaries[k], boundaries[k + 1]), and boundaries[0] is 0. All renditions share
+   * the boundaries.
+   */
   readonly boundaries: readonly number[];
-  /** Frames of the source in each segment, when the container counts them exactly (one packet, one frame). */
+  /**
+   * Frames of the source in each segment, when the container counts them exactly (one packet, one
+   * frame).
+   */
   readonly frameCounts?: readonly number[];
-  /** MPEG-TS/PS: byte position and pts (stream ticks) of the key frame from which segment k can be decoded. */
+  /**
+   * MPEG-TS/PS: byte position and pts (stream ticks) of the key frame from which segment k can be
+   * decoded.
+   */
   readonly seekPoints?: readonly { readonly position: number; readonly pts: number }[];
-  /** Time of the last frame in timeline ticks. The frame is repeated once a second until the end of the timeline. */
+  /**
+   * Time of the last frame in timeline ticks. The frame is repeated once a second until the end of
+   * the timeline.
+   */
   readonly lastFrameTicks: number;
-  /** For a clip that begins during a long frame: the negative start time of that frame, which is displayed at zero. */
+  /**
+   * For a clip that begins during a long frame: the negative start time of that frame, which is
+   * displayed at zero.
+   */
   readonly firstFrameTicks?: number;
   /** Frames of the source that a mezzanine lacks, because they could not be decoded. */
   readonly lostFrames?: number;
@@ -59,7 +86,10 @@ export interface VideoPlan {
   readonly original?: OriginalRendition;
   /** Name of the rung that is produced at ingest and listed first. */
   readonly startRendition: string;
-  /** For operators: why the top rung is or is not a copy, and whether an original in another codec is offered. */
+  /**
+   * For operators: why the top rung is or is not a copy, and whether an original in another codec
+   * is offered.
+   */
   readonly copyDecision: string;
 }
 
@@ -84,10 +114,13 @@ export interface VideoFilters {
 }
 
 /**
- * Position of an overlay image in fractions of the frame's width and height, so that it is the same in every rendition.
+ * Position of an overlay image in fractions of the frame's width and height, so that it is the same
+ * in every rendition.
  */
 export interface OverlayPlacement {
-  /** The asset that stores the image (for a clip, its source asset), and the position of its input. */
+  /**
+   * The asset that stores the image (for a clip, its source asset), and the position of its input.
+   */
   readonly assetId: string;
   readonly input: number;
   /** Position of the left and top edges. Parts outside 0 to 1 are cut off. */
@@ -115,9 +148,9 @@ export interface VideoRendition {
   /** bit/s of the video alone, an upper bound for every segment. */
   readonly bandwidth: number;
   /**
-   * Added to the composition offsets of the segments so that none is negative; the edit list of the init segment
-   * compensates. Absent when no frames are reordered, and in plans of earlier versions without an edit list, whose
-   * offsets may be negative.
+   * Added to the composition offsets of the segments so that none is negative; the edit list of the
+   * init segment compensates. Absent when no frames are reordered, and in plans of earlier versions
+   * without an edit list, whose offsets may be negative.
    */
   readonly reorderTicks?: number;
   /** bit/s, known for copies only. */
@@ -155,7 +188,10 @@ export interface EncoderSettings {
 /** The gain for `normalize_audio`, constant for the whole track. */
 export interface Gain {
   readonly gainDb: number;
-  /** True peak limit in dBTP, above which the audio is briefly attenuated. Absent when it is never reached. */
+  /**
+   * True peak limit in dBTP, above which the audio is briefly attenuated. Absent when it is never
+   * reached.
+   */
   readonly peakDb?: number;
 }
 
@@ -175,9 +211,14 @@ export interface AudioPlan extends Partial<Gain> {
   readonly channels: 1 | 2;
   /** Segment k holds the AAC frames [boundaries[k], boundaries[k + 1]). */
   readonly boundaries: readonly number[];
-  /** Segments produced by one job, so that encoder joins are rare. The last chunk may be shorter. */
+  /**
+   * Segments produced by one job, so that encoder joins are rare. The last chunk may be shorter.
+   */
   readonly chunkSegments: number;
-  /** Segments of the first job, fewer so that it needs less of the source. The same as `chunkSegments` when absent. */
+  /**
+   * Segments of the first job, fewer so that it needs less of the source. The same as
+   * `chunkSegments` when absent.
+   */
   readonly firstChunkSegments?: number;
   readonly bitRate: number;
   /** `mp4a.40.2` */

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Plan } from './plan.js';
 
 /**
- * Whether the same segments are made by two plans. Only the bitrates that they announce for what is copied may differ,
- * and what is said about them: from a predicted index, they are too high.
+ * Whether the same segments are made by two plans. Only the bitrates that they announce for what is
+ * copied may differ, and what is said about them: from a predicted index, they are too high.
  */
 export const makesSameFiles = (one: Plan, other: Plan): boolean =>
   isDeepStrictEqual(withoutCopiedRates(one), withoutCopiedRates(other));

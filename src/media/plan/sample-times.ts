@@ -7,13 +7,15 @@ export interface SampleTimes {
 }
 
 /**
- * Durations and composition offsets of a segment's samples, given in decode order by their presentation times. Each
- * sample lasts as long as its frame is displayed: browsers treat presentation time + duration as the end of a frame. No
- * frame ends after `endTicks`. The first displayed frame starts at `startTicks`, which is also the first decode time.
+ * Durations and composition offsets of a segment's samples, given in decode order by their
+ * presentation times. Each sample lasts as long as its frame is displayed: browsers treat
+ * presentation time + duration as the end of a frame. No frame ends after `endTicks`. The first
+ * displayed frame starts at `startTicks`, which is also the first decode time.
  *
- * Frames that are displayed before one that precedes them in decode order get negative offsets, which make FFmpeg delay
- * the whole track. So `reorderTicks` is added to every offset, and an edit list compensates. With `reorderTicks` > 0 no
- * offset is negative: if it is too small for a frame, samples before that frame are shortened.
+ * Frames that are displayed before one that precedes them in decode order get negative offsets,
+ * which make FFmpeg delay the whole track. So `reorderTicks` is added to every offset, and an edit
+ * list compensates. With `reorderTicks` > 0 no offset is negative: if it is too small for a frame,
+ * samples before that frame are shortened.
  *
  * Times must be integers, differ from each other, and lie in [startTicks, endTicks).
  */
@@ -44,8 +46,8 @@ export const planSampleTimes = (
 };
 
 /**
- * Moves decode times earlier where needed, so that each sample is decoded before it is displayed and before the next
- * one.
+ * Moves decode times earlier where needed, so that each sample is decoded before it is displayed
+ * and before the next one.
  */
 const decodeInTime = (decodeTicks: number[], displayed: readonly number[], reorderTicks: number): void => {
   let latest = Number.POSITIVE_INFINITY;
@@ -63,8 +65,8 @@ export const findReorderTicks = (presentationTicks: readonly number[], startTick
   );
 
 /**
- * The most that any segment of a copy needs, in ticks; its GOPs are closed. The last frame counts with its own duration,
- * not with that of audio after it, which is only known at the end of a file.
+ * The most that any segment of a copy needs, in ticks; its GOPs are closed. The last frame counts
+ * with its own duration, not with that of audio after it, which is only known at the end of a file.
  */
 export const findCopyReorder = (
   index: StreamIndex,

@@ -1,7 +1,10 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { AudioPlan, Plan, VideoPlan } from './plan.js';
 
-/** The part of the plan that defines the segment times: the video, or the audio when there is no video. */
+/**
+ * The part of the plan that defines the segment times: the video, or the audio when there is no
+ * video.
+ */
 export const gridOf = ({ video, audio }: Plan): VideoPlan | AudioPlan | undefined => video ?? audio;
 
 /** Length of one unit of `boundaries` in seconds. */

@@ -27,7 +27,10 @@ export interface RenditionFile {
 export const renditionFileName = (resolution: RenditionResolution): Pick<RenditionFile, 'name' | 'ext'> =>
   resolution === 'audio-only' ? { name: 'audio.m4a', ext: 'm4a' } : { name: `${resolution}.mp4`, ext: 'mp4' };
 
-/** The file for a requested rendition; undefined when it is skipped because it needs enlarging or lacks the stream. */
+/**
+ * The file for a requested rendition; undefined when it is skipped because it needs enlarging or
+ * lacks the stream.
+ */
 export const planRendition = (resolution: RenditionResolution, source: RenditionSource): RenditionFile | undefined => {
   const file = renditionFileName(resolution);
   if (resolution === 'audio-only') return source.hasAudio ? file : undefined;
@@ -75,8 +78,8 @@ export const planMp4Support = (
 const SAME_SIZE_PIXELS = 2;
 
 /**
- * The rendition that provides the frames of a file: the rung of that size, whose segments may already be cached, or
- * else a new one between its neighbors.
+ * The rendition that provides the frames of a file: the rung of that size, whose segments may
+ * already be cached, or else a new one between its neighbors.
  */
 export const chooseVideoRendition = (video: VideoPlan, size: Size, quality: VideoQuality): VideoRendition => {
   const isSame = ({ width, height }: Size): boolean =>

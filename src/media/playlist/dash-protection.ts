@@ -18,7 +18,9 @@ const uuidOf = (bytes: Uint8Array): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** The `ContentProtection` elements of an adaptation set, the scheme first (ISO/IEC 23001-7, 11.2). */
+/**
+ * The `ContentProtection` elements of an adaptation set, the scheme first (ISO/IEC 23001-7, 11.2).
+ */
 export const contentProtection = ({ kid, systems }: DashKey): string[] => [
   element('ContentProtection', {
     schemeIdUri: 'urn:mpeg:dash:mp4protection:2011',

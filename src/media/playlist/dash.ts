@@ -15,8 +15,8 @@ import {
 import { element, textElement, type XmlAttributes, xmlDocument } from './xml.js';
 
 /**
- * Writes a DASH manifest (ISO/IEC 23009-1) for the same segments as the HLS playlists. Its times are exact ticks of the
- * plan.
+ * Writes a DASH manifest (ISO/IEC 23009-1) for the same segments as the HLS playlists. Its times
+ * are exact ticks of the plan.
  */
 
 export interface DashAudioTrack extends HlsAudioTrack {
@@ -128,15 +128,19 @@ const endOf = (part: AudioPlan, window: SegmentWindow | undefined): number => {
 };
 
 /**
- * The next whole millisecond. Players drop a frame that ends after the presentation, and dash.js pauses half a second before
- * the end if the playhead reaches it before the browser reports it (decision 99).
+ * The next whole millisecond. Players drop a frame that ends after the presentation, and dash.js
+ * pauses half a second before the end if the playhead reaches it before the browser reports it
+ * (decision 99).
  */
 const duration = (endSeconds: number): string => {
   const endMicroseconds = Math.round(endSeconds * 1_000_000);
   return `PT${((Math.floor(endMicroseconds / MILLISECONDS) + 1) / MILLISECONDS).toFixed(3)}S`;
 };
 
-/** Attributes and times that the representations of a set share. `addresses` are the URLs of one representation. */
+/**
+ * Attributes and times that the representations of a set share. `addresses` are the URLs of one
+ * representation.
+ */
 const segmentTimes = (
   { window, startSeconds }: Context,
   part: VideoPlan | AudioPlan,
@@ -176,7 +180,10 @@ const segmentAddresses = ({ uri }: Context, child: HlsChild): XmlAttributes => (
 
 const role = (value: string): string => element('Role', { schemeIdUri: ROLE, value });
 
-/** The ladder, and a separate set for an original in another codec. Players may switch between the two. */
+/**
+ * The ladder, and a separate set for an original in another codec. Players may switch between the
+ * two.
+ */
 const videoSets = (context: Context, video: VideoPlan): ((id: number) => string)[] => {
   const ladder = chooseRenditions(video, context.modifiers);
   const originals = withOriginal(video, ladder).filter(isOriginal);
@@ -268,7 +275,10 @@ const textSet =
       ),
     );
 
-/** One sprite sheet for previews. Its last row may have empty cells, which count towards its duration. */
+/**
+ * One sprite sheet for previews. Its last row may have empty cells, which count towards its
+ * duration.
+ */
 const imageSet =
   ({ uri, window }: Context, video: VideoPlan) =>
   (id: number): string => {

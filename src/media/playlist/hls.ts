@@ -9,7 +9,10 @@ import {
   withOriginal,
 } from './playback-modifiers.js';
 
-/** HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text out. */
+/**
+ * HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text
+ * out.
+ */
 
 export interface HlsAudioTrack {
   readonly rendition: string;
@@ -69,7 +72,9 @@ const CAPTION_CHARACTERISTICS =
 
 const primarySubtag = (tag: string): string => tag.toLowerCase().split('-')[0]!;
 
-/** The track for `default_subtitles_lang`: an exact match, or else one with the same primary subtag. */
+/**
+ * The track for `default_subtitles_lang`: an exact match, or else one with the same primary subtag.
+ */
 export const findDefaultText = (
   tracks: readonly HlsTextTrack[],
   language: string | undefined,
@@ -82,8 +87,8 @@ export const findDefaultText = (
 };
 
 /**
- * The text of the multivariant playlist. Without video, it lists one audio variant, regardless of the resolution
- * filters.
+ * The text of the multivariant playlist. Without video, it lists one audio variant, regardless of
+ * the resolution filters.
  */
 export const multivariantPlaylist = (input: MultivariantInput): string => {
   const { plan, modifiers, audioTracks, textTracks } = input;
@@ -167,7 +172,10 @@ const combine = (tracks: readonly AudioFigures[]): Omit<AudioFigures, 'channels'
         codecs: [...new Set(tracks.map(({ codecs }) => codecs))].join(),
       };
 
-/** Names in a group must differ (RFC 8216, 4.3.4.1.1), even after unquotable characters are replaced. */
+/**
+ * Names in a group must differ (RFC 8216, 4.3.4.1.1), even after unquotable characters are
+ * replaced.
+ */
 const uniqueNames = () => {
   const taken = new Set<string>();
   return (name: string): string => {
@@ -227,14 +235,18 @@ const longestSeconds = (part: VideoPlan | AudioPlan): number => {
 };
 
 /**
- * All playlists of an asset have the same target duration (RFC 8216, 6.2.4). No duration may exceed it when rounded to
- * whole seconds (4.3.3.1). Audio segments end at an audio frame near the end of the video segment, so the target of the
- * video suits them. An alternate audio track can end later than the video.
+ * All playlists of an asset have the same target duration (RFC 8216, 6.2.4). No duration may exceed
+ * it when rounded to whole seconds (4.3.3.1). Audio segments end at an audio frame near the end of
+ * the video segment, so the target of the video suits them. An alternate audio track can end later
+ * than the video.
  */
 const targetSeconds = (part: VideoPlan | AudioPlan, grid: VideoPlan | AudioPlan, leastSeconds: number): number =>
   Math.max(leastSeconds, Math.ceil(longestSeconds(grid)), Math.round(longestSeconds(part)));
 
-/** A media playlist. Segment durations are differences of rounded times, so that their sum never drifts. */
+/**
+ * A media playlist. Segment durations are differences of rounded times, so that their sum never
+ * drifts.
+ */
 export const mediaPlaylist = ({
   part,
   grid,

@@ -2,7 +2,10 @@ import { planStoryboard, type Storyboard } from '../image/storyboard.js';
 import type { VideoPlan } from '../plan/plan.js';
 import type { SegmentWindow } from './playback-modifiers.js';
 
-/** Preview frames in HLS as one sprite sheet, following the Image Media Playlist specification (version 0.4). */
+/**
+ * Preview frames in HLS as one sprite sheet, following the Image Media Playlist specification
+ * (version 0.4).
+ */
 
 /** Twice the maximum measured for detailed frames at storyboard quality. */
 const BITS_PER_PIXEL = 4;

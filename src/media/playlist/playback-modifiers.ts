@@ -1,7 +1,9 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { OriginalRendition, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
 
-/** Requests that shape a playlist: query parameters of public playback ids, claims of signed ones. */
+/**
+ * Requests that shape a playlist: query parameters of public playback ids, claims of signed ones.
+ */
 export interface PlaybackModifiers {
   /** Upper label, in lines: 720 is `720p`. */
   readonly maxResolution?: number;
@@ -28,8 +30,9 @@ const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
 const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
 
 /**
- * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values are ignored, `null` is
- * empty). An invalid value returns `{ invalid }` with the message for the client: `Invalid parameter: <name>`.
+ * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values
+ * are ignored, `null` is empty). An invalid value returns `{ invalid }` with the message for the
+ * client: `Invalid parameter: <name>`.
  */
 export const parsePlaybackModifiers = (
   values: Readonly<Record<string, unknown>>,
@@ -107,8 +110,8 @@ const KNOWN = [
 const labelLines = (rendition: VideoRendition): number => Number.parseInt(rendition.name, 10);
 
 /**
- * The listed variants in order: the start rendition first, then ascending; or highest first. If a filter excludes every
- * variant, the closest one is kept.
+ * The listed variants in order: the start rendition first, then ascending; or highest first. If a
+ * filter excludes every variant, the closest one is kept.
  */
 export const chooseRenditions = (
   video: NonNullable<Plan['video']>,
@@ -127,8 +130,8 @@ export const chooseRenditions = (
 };
 
 /**
- * Inserts the original after the H.264 variant of the same size, if listed. Never first: not every player can decode
- * it.
+ * Inserts the original after the H.264 variant of the same size, if listed. Never first: not every
+ * player can decode it.
  */
 export const withOriginal = (
   { renditions, original }: Pick<VideoPlan, 'renditions' | 'original'>,
@@ -137,8 +140,8 @@ export const withOriginal = (
   chosen.flatMap((rendition) => (original && rendition === renditions.at(-1) ? [rendition, original] : [rendition]));
 
 /**
- * The segments of an instant clip, from the one that contains the start to the one that contains the end. Undefined:
- * all.
+ * The segments of an instant clip, from the one that contains the start to the one that contains
+ * the end. Undefined: all.
  */
 export const findSegmentWindow = (
   plan: Plan,

@@ -1,4 +1,7 @@
-/** Reads what other servers write: the few tags (RFC 8216) that lead from a playlist to the bytes of its audio. */
+/**
+ * Reads what other servers write: the few tags (RFC 8216) that lead from a playlist to the bytes of
+ * its audio.
+ */
 
 /** The segments of a playlist, which together are one file. */
 export interface PlaylistFile {
@@ -42,8 +45,8 @@ export const readAudioRenditions = (text: string, baseUrl: string): AudioRenditi
     );
 
 /**
- * What must be downloaded, in this order, to have the media of a complete media playlist in one file. The result is a
- * sentence if that is not possible.
+ * What must be downloaded, in this order, to have the media of a complete media playlist in one
+ * file. The result is a sentence if that is not possible.
  */
 export const readMediaPlaylist = (text: string, baseUrl: string): PlaylistFile | string => {
   const lines = linesOf(text);

@@ -12,8 +12,8 @@ export interface MetadataElement {
 const titled = (title: string) => [{ language: 'und', title }];
 
 /**
- * The title and the chapters of the asset, which players read in addition to the playlist. The title is in the metadata
- * of the first element, which always exists.
+ * The title and the chapters of the asset, which players read in addition to the playlist. The
+ * title is in the metadata of the first element, which always exists.
  */
 export const metadataJson = (
   title: string | undefined,

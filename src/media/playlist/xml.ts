@@ -1,8 +1,14 @@
-/** The few parts of XML 1.0 that manifests need. Elements are strings; each child is on its own line. */
+/**
+ * The few parts of XML 1.0 that manifests need. Elements are strings; each child is on its own
+ * line.
+ */
 
 export type XmlAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** XML can't contain control characters, halves of surrogate pairs and two noncharacters, not even escaped. */
+/**
+ * XML can't contain control characters, halves of surrogate pairs and two noncharacters, not even
+ * escaped.
+ */
 const UNWRITABLE = /[\p{Cc}\p{Cs}\u2028\u2029\ufffe\uffff]+/gu;
 
 const escapeXml = (text: string): string =>

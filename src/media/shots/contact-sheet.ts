@@ -21,7 +21,10 @@ const MAX_COLUMNS = 10;
 /** The largest side that WebP supports. */
 const MAX_SIDE = 16_383;
 
-/** One frame per second. In long shots the frames are farther apart, so that they fit on one contact sheet. */
+/**
+ * One frame per second. In long shots the frames are farther apart, so that they fit on one contact
+ * sheet.
+ */
 export const planContactSheet = ({ startSeconds, endSeconds }: Shot, frame: Size): ContactSheet => {
   const seconds = endSeconds - startSeconds;
   const tiles = Math.min(Math.max(Math.floor(seconds + 1e-6), 1), MAX_TILES);

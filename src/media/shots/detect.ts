@@ -1,7 +1,10 @@
 import { LEAST_CUT, NEAR_SECONDS, type ShotScores } from './scores.js';
 
 const MIN_SHOT_SECONDS = 0.5;
-/** A cut must exceed the average change around it by this factor, because moving content changes all the time. */
+/**
+ * A cut must exceed the average change around it by this factor, because moving content changes all
+ * the time.
+ */
 const CUT_FACTOR = 3;
 
 /** Where a shot may begin. */
@@ -11,16 +14,16 @@ interface Candidate {
 }
 
 /**
- * The times, in seconds, at which shots begin; the first is 0. A shot is at least half a second long: if two
- * cuts are closer, the stronger one counts.
+ * The times, in seconds, at which shots begin; the first is 0. A shot is at least half a second
+ * long: if two cuts are closer, the stronger one counts.
  */
 export const findShots = (scores: ShotScores, timescale: number, endTicks: number): number[] => {
   const shortest = MIN_SHOT_SECONDS * timescale;
   const candidates = [...findCuts(scores, timescale), ...findDissolves(scores, timescale), ...findFades(scores)]
     .filter(({ ticks }) => ticks >= shortest && endTicks - ticks >= shortest)
     .sort((a, b) => b.strength - a.strength || a.ticks - b.ticks);
-  // Each slot of the minimum length holds at most one boundary. Slots keep this fast: hours of video have a hundred
-  // thousand of them.
+  // Each slot of the minimum length holds at most one boundary. Slots keep this fast: hours of
+  // video have a hundred thousand of them.
   const chosen = new Map<number, number>();
   for (const { ticks } of candidates) {
     const slot = Math.floor(ticks / shortest);
@@ -36,7 +39,8 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
     if (strength < LEAST_CUT) return [];
     let sum = 0;
     let count = 0;
-    // The direct neighbors are excluded: after encoding, a new shot may take one or two frames to appear.
+    // The direct neighbors are excluded: after encoding, a new shot may take one or two frames to
+    // appear.
     for (let other = at - 2; other > 0 && ticks[at]! - ticks[other]! <= around; other -= 1) {
       sum += change[other]!;
       count += 1;
@@ -50,7 +54,8 @@ const findCuts = ({ ticks, change, lasting }: ShotScores, timescale: number): Ca
 };
 
 /**
- * One candidate for each run of frames that may be the middle of a dissolve: where the surrounding frames differ most.
+ * One candidate for each run of frames that may be the middle of a dissolve: where the surrounding
+ * frames differ most.
  */
 const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Candidate[] => {
   const runs: Candidate[][] = [];
@@ -69,7 +74,10 @@ const findDissolves = ({ ticks, dissolve }: ShotScores, timescale: number): Cand
   });
 };
 
-/** The middle of a run of blank frames between a fade-out and a fade-in. Not if a cut is at either end. */
+/**
+ * The middle of a run of blank frames between a fade-out and a fade-in. Not if a cut is at either
+ * end.
+ */
 const findFades = ({ ticks, blank, lasting }: ShotScores): Candidate[] => {
   const fades: Candidate[] = [];
   const isCut = (at: number): boolean => (lasting[at] ?? 0) >= LEAST_CUT;

@@ -1,4 +1,7 @@
-/** Measures how much two frames differ. Small copies of the frames suffice, because shots differ as a whole. */
+/**
+ * Measures how much two frames differ. Small copies of the frames suffice, because shots differ as
+ * a whole.
+ */
 
 export const SMALL_WIDTH = 64;
 export const SMALL_HEIGHT = 36;
@@ -18,8 +21,8 @@ export interface SmallFrame {
   /** `SMALL_BYTES` samples. */
   readonly samples: Uint8Array;
   /**
-   * Luma histogram. Each sample is split between the two nearest bins, so that a small brightness change has little
-   * effect.
+   * Luma histogram. Each sample is split between the two nearest bins, so that a small brightness
+   * change has little effect.
    */
   readonly histogram: Float32Array;
   readonly mean: number;
@@ -67,7 +70,10 @@ export const likeness = (a: SmallFrame, b: SmallFrame): number => {
   return product / (LUMA_SAMPLES * a.deviation * b.deviation);
 };
 
-/** Difference between `middle` and the average of two frames, relative to the difference between the two. */
+/**
+ * Difference between `middle` and the average of two frames, relative to the difference between the
+ * two.
+ */
 export const mixtureError = (before: SmallFrame, middle: SmallFrame, after: SmallFrame): number => {
   let error = 0;
   let whole = 0;

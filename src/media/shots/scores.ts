@@ -33,7 +33,10 @@ const HALF_DISSOLVE_SECONDS = 0.5;
 const LEAST_CHANGE = 0.03;
 const LEAST_DISSOLVE = 0.1;
 const MAX_MIXTURE_ERROR = 0.2;
-/** Largest change in the half second before or after a dissolve, relative to the change of the dissolve. */
+/**
+ * Largest change in the half second before or after a dissolve, relative to the change of the
+ * dissolve.
+ */
 const MAX_OUTER_CHANGE = 0.35;
 const MAX_DISSOLVE_LIKENESS = 0.6;
 const MAX_CUT_LIKENESS = 0.9;
@@ -46,8 +49,9 @@ interface Part {
 }
 
 /**
- * Scores the frames of [startTicks, endTicks). The surrounding frames are needed as far as they exist. Only frames near
- * a possible boundary are returned, because hours of video have a million frames.
+ * Scores the frames of [startTicks, endTicks). The surrounding frames are needed as far as they
+ * exist. Only frames near a possible boundary are returned, because hours of video have a million
+ * frames.
  */
 export const scoreFrames = (frames: readonly TimedFrame[], part: Part): ShotScores => {
   const { startTicks, endTicks, timescale } = part;
@@ -89,8 +93,8 @@ const scoreAll = (frames: readonly TimedFrame[], { startTicks, endTicks, timesca
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
 
 /**
- * The smallest change between the frame before a position and those after it, or between those before it and the one
- * after.
+ * The smallest change between the frame before a position and those after it, or between those
+ * before it and the one after.
  */
 const lastingChange = (frames: readonly TimedFrame[], at: number, flashTicks: number): number => {
   const [before, after] = [frames[at - 1]!, frames[at]!];
@@ -112,8 +116,8 @@ const isFade = ({ deviation: a }: SmallFrame, { deviation: b }: SmallFrame): boo
   Math.min(a, b) < MIN_CONTRAST_RATIO * Math.max(a, b);
 
 /**
- * In the middle of a dissolve, a frame is the average of two different shots, and before and after it there is little
- * change. Continuous movement fails at least one of these tests.
+ * In the middle of a dissolve, a frame is the average of two different shots, and before and after
+ * it there is little change. Continuous movement fails at least one of these tests.
  */
 const dissolveAt = (frames: readonly TimedFrame[], at: number, halfTicks: number): number => {
   const [before, after] = [frameFrom(frames, at, -halfTicks), frameFrom(frames, at, halfTicks)];

@@ -2,12 +2,15 @@ import { listKeyFrames } from './frames.js';
 import type { Rational, SourceFacts } from './source-facts.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
 
-/** What must have arrived after the last frame that is used: decoders and demuxers read ahead, streams are interleaved. */
+/**
+ * What must have arrived after the last frame that is used: decoders and demuxers read ahead,
+ * streams are interleaved.
+ */
 const AHEAD_SECONDS = 2;
 
 /**
- * The index of the start of a file as if the file ended before a key frame, where the streams end together. Undefined
- * while nothing before such a key frame has arrived.
+ * The index of the start of a file as if the file ended before a key frame, where the streams end
+ * together. Undefined while nothing before such a key frame has arrived.
  */
 export const arrivedPart = ({ video, audio, ...index }: SourceIndex, facts: SourceFacts): SourceIndex | undefined => {
   const ends = [

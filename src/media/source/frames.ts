@@ -10,8 +10,9 @@ export const isMatroskaFormat = (formatName: string): boolean => formatName.spli
 export const isMpegStreamFormat = (formatName: string): boolean => formatName === 'mpegts' || formatName === 'mpeg';
 
 /**
- * Times (stream ticks, ascending) of the displayed frames. Frames before the first key frame can't be decoded, unless
- * they belong to its closed GOP (`closedStart`); in MP4 and MOV, negative times are before the edit.
+ * Times (stream ticks, ascending) of the displayed frames. Frames before the first key frame can't
+ * be decoded, unless they belong to its closed GOP (`closedStart`); in MP4 and MOV, negative times
+ * are before the edit.
  */
 export const listFrames = (index: StreamIndex, formatName: string, closedStart = false): Float64Array => {
   const firstKey = index.key.indexOf(1);
@@ -25,7 +26,9 @@ export const listFrames = (index: StreamIndex, formatName: string, closedStart =
 export const listKeyFrames = (index: StreamIndex): Float64Array =>
   index.pts.filter((_, packet) => index.key[packet] === 1).sort();
 
-/** Longest time (stream ticks) from a key frame to the last frame that needs it or an earlier one. */
+/**
+ * Longest time (stream ticks) from a key frame to the last frame that needs it or an earlier one.
+ */
 export const longestGopTicks = (index: StreamIndex): number => {
   let longest = 0;
   let keyPts: number | undefined;
@@ -38,8 +41,8 @@ export const longestGopTicks = (index: StreamIndex): number => {
 };
 
 /**
- * True when a frame that follows a key frame in the file is displayed before it, or the reverse. Decoding that starts
- * or ends at such a key frame loses the frame.
+ * True when a frame that follows a key frame in the file is displayed before it, or the reverse.
+ * Decoding that starts or ends at such a key frame loses the frame.
  */
 export const hasOpenGops = ({ pts, key }: StreamIndex): boolean => {
   let latestBefore = Number.NEGATIVE_INFINITY;
@@ -61,9 +64,9 @@ export const NOMINAL_RATES: readonly Rational[] = [
 ];
 
 /**
- * The constant rate of ascending times: a common rate when every difference is within 1 ms of it (Matroska stores whole
- * milliseconds: 33, 33, 34 is 30 per second), or the exact rate when all differences are equal. Undefined for variable
- * rates.
+ * The constant rate of ascending times: a common rate when every difference is within 1 ms of it
+ * (Matroska stores whole milliseconds: 33, 33, 34 is 30 per second), or the exact rate when all
+ * differences are equal. Undefined for variable rates.
  */
 export const findConstantRate = (ticks: Float64Array, secondsPerTick: Rational): Rational | undefined => {
   if (ticks.length < 2) return undefined;
@@ -80,7 +83,8 @@ export const findConstantRate = (ticks: Float64Array, secondsPerTick: Rational):
   const usual = NOMINAL_RATES.reduce((best, rate) => (offset(rate) < offset(best) ? rate : best));
   const period = usual.den / usual.num;
   const tolerance = 0.001 + 1e-9;
-  // 24 and 23.976 differ by 0.1 %. In a short file, the tick length limits the precision of the rate.
+  // 24 and 23.976 differ by 0.1 %. In a short file, the tick length limits the precision of the
+  // rate.
   const allowedOffset = Math.max(0.0004, (1.5 * tolerance) / (average * (ticks.length - 1)));
   if (
     offset(usual) <= allowedOffset &&

@@ -20,14 +20,18 @@ const ROUNDING_TICKS = 0.5;
 export interface NeededStreams {
   readonly video: boolean;
   readonly audio: boolean;
-  /** The frame before the first one is not needed: decoding starts at a key frame that is displayed at `fromSeconds`. */
+  /**
+   * The frame before the first one is not needed: decoding starts at a key frame that is displayed
+   * at `fromSeconds`.
+   */
   readonly startsAtKeyFrame?: boolean;
 }
 
 /**
- * The bytes needed to decode [fromSeconds, untilSeconds) in the source's own time: from the preceding key frame to one
- * second after the end. A job may need more, which it reports as `range_missing`: for example when a frame is displayed
- * after a key frame that follows it in the file.
+ * The bytes needed to decode [fromSeconds, untilSeconds) in the source's own time: from the
+ * preceding key frame to one second after the end. A job may need more, which it reports as
+ * `range_missing`: for example when a frame is displayed after a key frame that follows it in the
+ * file.
  */
 export const neededRanges = (
   source: IndexedSource,
@@ -65,7 +69,10 @@ const VIDEO_ONLY = { video: true, audio: false };
 /** The positions of most packets are unknown: audio is between the key frames of its time. */
 const isPredicted = ({ video }: SourceIndex): boolean => video?.position.includes(-1) === true;
 
-/** Packets in file order, from the last key frame before `latestKey` to the last packet before `until`. */
+/**
+ * Packets in file order, from the last key frame before `latestKey` to the last packet before
+ * `until`.
+ */
 const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number, latestKey: number): [number, number] => {
   const [start, end] = packetsBetween(pts, from, until);
   let first = start;
@@ -73,7 +80,10 @@ const framesBetween = ({ pts, key }: StreamIndex, from: number, until: number, l
   return [first, end];
 };
 
-/** Packets in file order, from the first one at or after `from` up to and including the last one before `until`. */
+/**
+ * Packets in file order, from the first one at or after `from` up to and including the last one
+ * before `until`.
+ */
 const packetsBetween = (pts: Float64Array, from: number, until: number): [number, number] => {
   let first = pts.findIndex((time) => time >= from);
   if (first === -1) first = Math.max(pts.length - 1, 0);

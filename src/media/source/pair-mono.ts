@@ -5,9 +5,10 @@ import type { AudioFacts } from './source-facts.js';
 const MAX_CHANNELS = 16;
 
 /**
- * Joins the channels of broadcast files, which have a stream for each: if all audio streams of an MXF, MP4 or MOV file
- * are mono PCM with the same rate and language, and their number is even, the first and second, the third and fourth …
- * are the left and right channel of a stereo stream. Otherwise returns the streams as they are.
+ * Joins the channels of broadcast files, which have a stream for each: if all audio streams of an
+ * MXF, MP4 or MOV file are mono PCM with the same rate and language, and their number is even, the
+ * first and second, the third and fourth … are the left and right channel of a stereo stream.
+ * Otherwise returns the streams as they are.
  */
 export const pairMono = (formatName: string, audio: readonly AudioFacts[]): readonly AudioFacts[] => {
   const streams = audio.toSorted((a, b) => a.streamIndex - b.streamIndex);

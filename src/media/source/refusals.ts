@@ -1,4 +1,7 @@
-/** Messages for the owner of a file that can't be played. They match the API documentation word for word. */
+/**
+ * Messages for the owner of a file that can't be played. They match the API documentation word for
+ * word.
+ */
 export const refusals = {
   notMedia: 'The input file is not a valid video file.',
   /** When the cause is unknown. */

@@ -57,7 +57,8 @@ test('a single wrong time, anywhere and however wrong, gets back what it was', (
         if (field !== 'pts') wrong.dts[packet]! += add;
         if (field !== 'dts') wrong.pts[packet]! += add;
         const fixed = repairTimestamps(wrong, TICKS);
-        // At either end, a decode time up to 10 s away from the others can't be told apart from a gap.
+        // At either end, a decode time up to 10 s away from the others can't be told apart from a
+        // gap.
         if (packet === (back ? 0 : 78) && field !== 'pts' && size <= 10 * TICKS) return;
         expect(fixed).toMatchObject({ wrong: 1, recordings: 1 });
         expect([...fixed.dts]).toEqual(times.dts);

@@ -11,7 +11,9 @@ export interface RepairedTimestamps {
   readonly recordings: number;
   /** The recording of each packet, numbered from 0. */
   readonly recording: Int32Array;
-  /** Strictly increasing within a recording. NaN only in streams where most packets have no time. */
+  /**
+   * Strictly increasing within a recording. NaN only in streams where most packets have no time.
+   */
   readonly dts: Float64Array;
   /** NaN where the packet had none. */
   readonly pts: Float64Array;
@@ -19,18 +21,30 @@ export interface RepairedTimestamps {
 
 /** In a transport or program stream, a gap this long is a clock jump and not a long frame. */
 export const MAX_STEP_SECONDS = 10;
-/** How many packets back to search for the one before a run of wrong times. More than one PES packet of audio holds. */
+/**
+ * How many packets back to search for the one before a run of wrong times. More than one PES packet
+ * of audio holds.
+ */
 const WINDOW = 64;
-/** A jump must explain this many packets. A shorter run of deviating times is treated as wrong times. */
+/**
+ * A jump must explain this many packets. A shorter run of deviating times is treated as wrong
+ * times.
+ */
 const JUMP_COST = 30;
-/** Limit for the display delay of a frame (ISO/IEC 13818-1, 2.4.2.7) beyond the usual delay in the stream. */
+/**
+ * Limit for the display delay of a frame (ISO/IEC 13818-1, 2.4.2.7) beyond the usual delay in the
+ * stream.
+ */
 const DELAY_TOLERANCE_SECONDS = 1;
-/** To place a frame without a valid time, this many frames before and after it in decode order are searched. */
+/**
+ * To place a frame without a valid time, this many frames before and after it in decode order are
+ * searched.
+ */
 const NEIGHBOURS = 16;
 
 /**
- * Distinguishes wrong times of single packets (flipped bits) from clock jumps (start of another recording) and replaces
- * wrong times with values that fit between their neighbors.
+ * Distinguishes wrong times of single packets (flipped bits) from clock jumps (start of another
+ * recording) and replaces wrong times with values that fit between their neighbors.
  * @param maxStepSeconds a longer step forward also counts as a jump
  */
 export const repairTimestamps = (
@@ -44,7 +58,8 @@ export const repairTimestamps = (
     Float64Array.from(timed, (packet) => dts[packet]!),
     maxStepSeconds * ticksPerSecond,
   );
-  // Most times are missing or wrong. These are not isolated errors, and the right values are unknown.
+  // Most times are missing or wrong. These are not isolated errors, and the right values are
+  // unknown.
   if (chain.length * 2 < dts.length)
     return { wrong: 0, recordings: 1, recording, dts: Float64Array.from(dts), pts: Float64Array.from(pts) };
   const right = new Uint8Array(dts.length);
@@ -117,7 +132,10 @@ const medianStep = (dts: readonly number[], right: Uint8Array, recording: Int32A
   return Math.max(quantile(Float64Array.from(steps).sort(), 0.5), 1);
 };
 
-/** Spaces packets without a valid time evenly between their neighbors, or one step apart at an end of a recording. */
+/**
+ * Spaces packets without a valid time evenly between their neighbors, or one step apart at an end
+ * of a recording.
+ */
 const fillDts = (dts: readonly number[], right: Uint8Array, recording: Int32Array, step: number): Float64Array => {
   const filled = Float64Array.from(dts);
   for (let start = 0; start < dts.length; ) {

@@ -87,9 +87,14 @@ export interface VideoFacts {
   readonly timeBase: Rational;
   /** Average frame rate; 0/1 when unknown. */
   readonly frameRate: Rational;
-  /** From the stream's field order and from decoded frames, because the declared order can be wrong. */
+  /**
+   * From the stream's field order and from decoded frames, because the declared order can be wrong.
+   */
   readonly interlaced: boolean;
-  /** FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else from the container. */
+  /**
+   * FFmpeg names (`bt709`, `smpte2084`, `arib-std-b67`, `unknown` …), from decoded frames, else
+   * from the container.
+   */
   readonly color: {
     readonly primaries: string;
     readonly transfer: string;
@@ -97,18 +102,23 @@ export interface VideoFacts {
     readonly range: string;
   };
   readonly dolbyVisionProfile?: number;
-  /** H.264 that the container does not crop: the avcC record (Annex B extradata is converted), base64. */
+  /**
+   * H.264 that the container does not crop: the avcC record (Annex B extradata is converted),
+   * base64.
+   */
   readonly avcc?: string;
   /**
-   * HEVC and AV1 that the container does not crop, if decoding can start at every examined key frame: hvcC or av1C,
-   * base64.
+   * HEVC and AV1 that the container does not crop, if decoding can start at every examined key
+   * frame: hvcC or av1C, base64.
    */
   readonly decoderConfig?: string;
   /** H.264 only: every examined key frame is an IDR picture. */
   readonly idrKeyFrames?: boolean;
   /** Other codecs: a packet is marked as a key frame but does not contain one. */
   readonly falseKeyFrames?: true;
-  /** Presentation times ascend in the order of decoding, but frames are displayed in another order. */
+  /**
+   * Presentation times ascend in the order of decoding, but frames are displayed in another order.
+   */
   readonly decodeTimesOnly?: true;
   /** The file does not state a frame rate, nor times from which it follows. */
   readonly frameRateAssumed?: true;
@@ -116,7 +126,10 @@ export interface VideoFacts {
   readonly unseekable?: true;
   /** The first packet contains a key frame but is not marked as one. */
   readonly unmarkedStart?: boolean;
-  /** MPEG-1 and MPEG-2: frames before the first key frame belong to its closed GOP and can be decoded. */
+  /**
+   * MPEG-1 and MPEG-2: frames before the first key frame belong to its closed GOP and can be
+   * decoded.
+   */
   readonly closedStart?: true;
   /** Declared stream bit rate in bit/s, 0 when unknown. */
   readonly bitRate: number;

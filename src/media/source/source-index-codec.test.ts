@@ -39,7 +39,8 @@ describe('the stored source index', () => {
 
   test('has a fixed form', () => {
     const video = steadyIndex(3, 512, 2);
-    // KIDX, version 1, video only; 3 packets, last 512; times 0 +512 +512; positions 0 +1000 +1000; sizes; keys 101b
+    // KIDX, version 1, video only; 3 packets, last 512; times 0 +512 +512; positions 0 +1000 +1000;
+    // sizes; keys 101b
     expect(Buffer.from(encodeSourceIndex({ video, discontinuous: false })).toString('hex')).toBe(
       '4b494458' +
         '01' +

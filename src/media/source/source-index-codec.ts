@@ -2,9 +2,10 @@ import { KinoraError } from '../../lib/errors.js';
 import type { SourceIndex, StreamIndex } from './source-index.js';
 
 /**
- * The stored form of a `SourceIndex`: `KIDX`, version, flags, then for each stream the count, the last duration and
- * four columns (times and positions as differences, sizes, key flags as bits). Integers are variable-length, seven bits
- * a byte, least significant first; signed ones zigzag. About 8 bytes a packet.
+ * The stored form of a `SourceIndex`: `KIDX`, version, flags, then for each stream the count, the
+ * last duration and four columns (times and positions as differences, sizes, key flags as bits).
+ * Integers are variable-length, seven bits a byte, least significant first; signed ones zigzag.
+ * About 8 bytes a packet.
  */
 const MAGIC = [0x4b, 0x49, 0x44, 0x58] as const;
 const VERSION = 1;
@@ -150,7 +151,10 @@ export const encodeSourceIndex = (index: SourceIndex): Uint8Array => {
   return writer.finish();
 };
 
-/** @throws KinoraError `internal_error` for anything that `encodeSourceIndex` of this version did not write. */
+/**
+ * @throws KinoraError `internal_error` for anything that `encodeSourceIndex` of this version did
+ * not write.
+ */
 export const decodeSourceIndex = (bytes: Uint8Array): SourceIndex => {
   const reader = new ByteReader(bytes);
   for (const byte of MAGIC) if (reader.byte() !== byte) throw broken('it is not an index');

@@ -1,10 +1,13 @@
 /**
- * The position of every packet of the chosen streams. Built at ingest, stored with the source and read by
- * `plan-asset.ts`. Entries are in file (decode) order. Two hours at 30 fps have 216,000 entries, so they are stored in
- * typed arrays.
+ * The position of every packet of the chosen streams. Built at ingest, stored with the source and
+ * read by `plan-asset.ts`. Entries are in file (decode) order. Two hours at 30 fps have 216,000
+ * entries, so they are stored in typed arrays.
  */
 export interface StreamIndex {
-  /** Presentation time in ticks of the stream's time base, as the demuxer reports it after edit lists. */
+  /**
+   * Presentation time in ticks of the stream's time base, as the demuxer reports it after edit
+   * lists.
+   */
   readonly pts: Float64Array;
   /** 1 where the packet is a random access point. */
   readonly key: Uint8Array;

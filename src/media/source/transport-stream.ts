@@ -1,6 +1,9 @@
 /** The first byte of every packet (ISO/IEC 13818-1, 2.4.3.2). */
 const SYNC_BYTE = 0x47;
-/** Bytes of a packet, and of what recorders put before or behind it: a time stamp of four bytes, or 16 bytes of error correction. */
+/**
+ * Bytes of a packet, and of what recorders put before or behind it: a time stamp of four bytes, or
+ * 16 bytes of error correction.
+ */
 const PACKET_BYTES = [188, 192, 204];
 const PACKETS = 5;
 

@@ -14,8 +14,9 @@ interface Phrase {
 }
 
 /**
- * Replaces words that are spelled almost like one of the phrases with the phrase. Endings are kept: `harbors` is not a
- * mistake for `harbor`. This works with every recognizer, also those that accept no hints.
+ * Replaces words that are spelled almost like one of the phrases with the phrase. Endings are kept:
+ * `harbors` is not a mistake for `harbor`. This works with every recognizer, also those that accept
+ * no hints.
  */
 export const applyPhrases = (words: readonly Word[], phrases: readonly string[]): Word[] => {
   const spelled = phrases

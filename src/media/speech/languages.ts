@@ -37,7 +37,10 @@ const readCodes = (): ReadonlyMap<string, string> => {
   ]);
 };
 
-/** The code of a language that a recognizer reports as a code or an English name; undefined when it is unknown. */
+/**
+ * The code of a language that a recognizer reports as a code or an English name; undefined when it
+ * is unknown.
+ */
 export const languageCodeOf = (name: string): string | undefined => {
   codes ??= readCodes();
   const normalized = name.trim().toLowerCase().replaceAll('_', '-');

@@ -2,7 +2,8 @@ import type { Cue } from '../text/subtitles.js';
 import type { Word } from './word.js';
 
 /**
- * Limits for readable subtitles. If speech makes it impossible to meet all of them, the last ones are given up first.
+ * Limits for readable subtitles. If speech makes it impossible to meet all of them, the last ones
+ * are given up first.
  */
 const LINE_CHARACTERS = 42;
 const MAX_LINES = 2;
@@ -33,9 +34,9 @@ interface Text {
 }
 
 /**
- * Divides the words of a track into the best cues by dynamic programming: at most two lines of 42 characters, 1 to 7
- * seconds, no cue across a long pause, ends at punctuation or before a conjunction. Cues do not overlap and end by
- * `durationMs`.
+ * Divides the words of a track into the best cues by dynamic programming: at most two lines of 42
+ * characters, 1 to 7 seconds, no cue across a long pause, ends at punctuation or before a
+ * conjunction. Cues do not overlap and end by `durationMs`.
  */
 export const makeCues = (spoken: readonly Word[], durationMs: number): Cue[] => {
   const text = withWidths(cleanWords(spoken, durationMs));
@@ -67,7 +68,9 @@ const withWidths = (words: readonly Word[]): Text => {
   return { words, before };
 };
 
-/** Sorts the words and removes overlap. Each word lasts at least a millisecond and fits on a line. */
+/**
+ * Sorts the words and removes overlap. Each word lasts at least a millisecond and fits on a line.
+ */
 const cleanWords = (spoken: readonly Word[], durationMs: number): Word[] => {
   const parts = spoken
     .map(({ text, ...times }) => ({ ...times, text: text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, '') }))
@@ -110,7 +113,10 @@ const isOneUtterance = (words: readonly Word[], from: number, end: number): bool
 const lineWidth = ({ before }: Text, from: number, end: number): number =>
   before[end]! - before[from]! + end - from - 1;
 
-/** Start of the second line (`end` when one line is enough) and its cost; undefined when the words don't fit. */
+/**
+ * Start of the second line (`end` when one line is enough) and its cost; undefined when the words
+ * don't fit.
+ */
 const breakLines = (
   text: Text,
   from: number,

@@ -27,8 +27,9 @@ const MERGE_BELOW_MS = 500;
 const BETWEEN_PIECES_MS = 300;
 
 /**
- * Packs the speech of a track, in order, into as few windows as possible, so that no time is spent on silence. A piece
- * is split only when it is longer than a window. `spans` are sorted and do not overlap.
+ * Packs the speech of a track, in order, into as few windows as possible, so that no time is spent
+ * on silence. A piece is split only when it is longer than a window. `spans` are sorted and do not
+ * overlap.
  */
 export const packWindows = (spans: readonly Span[], durationMs: number): SpeechWindow[] => {
   const windows: { pieces: Piece[]; lengthMs: number }[] = [];

@@ -15,8 +15,9 @@ interface Timed {
 }
 
 /**
- * Parses the output of a recognizer: JSON of an OpenAI-compatible service or of whisper.cpp, SubRip or WebVTT. Words
- * without their own times share the time of their sentence, or all of `durationMs`. Undefined for other formats.
+ * Parses the output of a recognizer: JSON of an OpenAI-compatible service or of whisper.cpp, SubRip
+ * or WebVTT. Words without their own times share the time of their sentence, or all of
+ * `durationMs`. Undefined for other formats.
  */
 export const parseTranscript = (text: string, durationMs: number): Transcript | undefined => {
   const trimmed = text.replace(/^\uFEFF/, '').trim();

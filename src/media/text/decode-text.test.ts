@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeText } from './decode-text.js';
 
-/** The bytes of every character of an encoding, found by decoding all values; one byte where possible, else two. */
+/**
+ * The bytes of every character of an encoding, found by decoding all values; one byte where
+ * possible, else two.
+ */
 const characters = (encoding: string): ReadonlyMap<string, number[]> => {
   const decoder = new TextDecoder(encoding);
   const all = Array.from({ length: 256 }, (_, byte) => [byte]);

@@ -1,14 +1,20 @@
 import { analyse } from 'chardet';
 
-/** Enough to distinguish languages. Detection reads every byte several times, so the sample is limited. */
+/**
+ * Enough to distinguish languages. Detection reads every byte several times, so the sample is
+ * limited.
+ */
 const SAMPLE_BYTES = 128 * 1024;
-/** Largest accepted share of unreadable characters. A larger share means that the encoding is wrong. */
+/**
+ * Largest accepted share of unreadable characters. A larger share means that the encoding is wrong.
+ */
 const MAX_UNREADABLE = 0.005;
 const FALLBACK = 'windows-1252';
 
 /**
- * Decodes a file in any encoding. A byte order mark decides; without one, valid UTF-8 is decoded as UTF-8, and for
- * other text the encoding is detected by letter statistics. Invalid bytes become U+FFFD.
+ * Decodes a file in any encoding. A byte order mark decides; without one, valid UTF-8 is decoded as
+ * UTF-8, and for other text the encoding is detected by letter statistics. Invalid bytes become
+ * U+FFFD.
  */
 export const decodeText = (bytes: Uint8Array): string => {
   const encoding = markedEncoding(bytes) ?? unmarkedWideEncoding(bytes);
@@ -27,7 +33,8 @@ const markedEncoding = ([first, second, third]: Uint8Array): string | undefined 
 };
 
 /**
- * UTF-16 without a mark. Subtitle files contain many digits, colons and line ends, which have one zero byte in UTF-16.
+ * UTF-16 without a mark. Subtitle files contain many digits, colons and line ends, which have one
+ * zero byte in UTF-16.
  */
 const unmarkedWideEncoding = (bytes: Uint8Array): string | undefined => {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
@@ -67,7 +74,9 @@ const decodeAs = (name: string, bytes: Uint8Array): string | undefined => {
   }
 };
 
-/** The characters 80 to 9F of windows-1252. Node.js before 23.7 decodes them as control characters. */
+/**
+ * The characters 80 to 9F of windows-1252. Node.js before 23.7 decodes them as control characters.
+ */
 const PUNCTUATION = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const withPunctuation = (text: string): string => {
   let result = '';

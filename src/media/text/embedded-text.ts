@@ -69,9 +69,9 @@ export class TextCollector {
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /**
- * The text of an event, which follows eight fields in Matroska and in FFmpeg. Styles, positions and comments are dropped,
- * and so are drawings, which consist of coordinates. Without expressions that search for closing braces: their time would
- * grow with the square of the length.
+ * The text of an event, which follows eight fields in Matroska and in FFmpeg. Styles, positions and
+ * comments are dropped, and so are drawings, which consist of coordinates. Without expressions that
+ * search for closing braces: their time would grow with the square of the length.
  */
 const plainAss = (event: string): string => {
   let isDrawing = false;

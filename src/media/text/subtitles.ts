@@ -19,18 +19,25 @@ const MAX_CUES = 50_000;
 const MAX_CUE_CHARACTERS = 4_000;
 /** Limit for all cues together: many times the text of the longest film. */
 const MAX_CHARACTERS = 4 * 2 ** 20;
-/** Hours may be missing, the fraction may be short and a shifted file may begin below zero. Real files have all three. */
+/**
+ * Hours may be missing, the fraction may be short and a shifted file may begin below zero. Real
+ * files have all three.
+ */
 const TIMING =
   /^\s*(-)?(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(-)?(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})(?:[ \t]+(.*))?$/;
 const CUE_NUMBER = /^\s*\d+\s*$/;
 const KEPT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u']);
 const WEBVTT_TAGS: ReadonlySet<string> = new Set(['b', 'i', 'u', 'c', 'v', 'lang', 'ruby', 'rt']);
-/** The settings that are kept. `region` is not one of them, because everything before the cues is dropped. */
+/**
+ * The settings that are kept. `region` is not one of them, because everything before the cues is
+ * dropped.
+ */
 const CUE_SETTING = /^(vertical|line|position|size|align):[\w%.,+-]+$/;
 
 /**
- * Reads SubRip or WebVTT, distinguished by content (W3C WebVTT; SubRip has no standard). Drops cue ids, notes, styles
- * and regions, and cues that have no text or end before they begin. Undefined when no cue is left.
+ * Reads SubRip or WebVTT, distinguished by content (W3C WebVTT; SubRip has no standard). Drops cue
+ * ids, notes, styles and regions, and cues that have no text or end before they begin. Undefined
+ * when no cue is left.
  */
 export const parseSubtitles = (text: string): Subtitles | undefined => {
   const lines = linesOf(text.replace(/^\uFEFF/, ''));
@@ -60,8 +67,9 @@ export const parseSubtitles = (text: string): Subtitles | undefined => {
 };
 
 /**
- * Reads the text of a cue, up to its end. In WebVTT that is an empty line. SubRip files also have empty lines inside of
- * cues, so there a cue ends where the number and the timing of the next one begin. Returns the line after the text.
+ * Reads the text of a cue, up to its end. In WebVTT that is an empty line. SubRip files also have
+ * empty lines inside of cues, so there a cue ends where the number and the timing of the next one
+ * begin. Returns the line after the text.
  */
 const readPayload = (
   next: () => string | undefined,
@@ -88,7 +96,10 @@ const readPayload = (
   return { text: payload.join('\n').slice(0, MAX_CUE_CHARACTERS).replaceAll('\0', '\uFFFD'), next: line };
 };
 
-/** Yields one line at a time: a list of ten million empty lines would take many times the memory of the text. */
+/**
+ * Yields one line at a time: a list of ten million empty lines would take many times the memory of
+ * the text.
+ */
 function* linesOf(text: string): Generator<string, undefined> {
   const lineEnd = /\r\n?|\n/g;
   let start = 0;

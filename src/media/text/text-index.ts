@@ -2,8 +2,9 @@ import { plainText } from './plain-text.js';
 import { type Cue, timestamp } from './subtitles.js';
 
 /**
- * A text track as a WebVTT file with the offset and times of each cue, so that a part can be returned without parsing
- * the rest. Cues are sorted by start; times are in seconds, rounded to milliseconds.
+ * A text track as a WebVTT file with the offset and times of each cue, so that a part can be
+ * returned without parsing the rest. Cues are sorted by start; times are in seconds, rounded to
+ * milliseconds.
  */
 export interface IndexedText {
   readonly bytes: Uint8Array;
@@ -93,8 +94,9 @@ const blockOf = ({ bytes, offsets }: IndexedText, at: number): Uint8Array =>
   bytes.subarray(offsets[at], offsets[at + 1]! - 1);
 
 /**
- * One segment of an HLS subtitle rendition: every cue that is displayed within [fromSeconds, untilSeconds), with its
- * full times, so that players recognize a cue that continues in the next segment (RFC 8216, 3.5).
+ * One segment of an HLS subtitle rendition: every cue that is displayed within [fromSeconds,
+ * untilSeconds), with its full times, so that players recognize a cue that continues in the next
+ * segment (RFC 8216, 3.5).
  */
 export const textSegment = (text: IndexedText, fromSeconds: number, untilSeconds: number): Buffer => {
   const cues = findCues(text, fromSeconds, untilSeconds);
@@ -122,7 +124,10 @@ export const listCues = (text: IndexedText): Cue[] =>
     };
   });
 
-/** The part within [fromSeconds, untilSeconds), cut at both ends, with times relative to `fromSeconds`. */
+/**
+ * The part within [fromSeconds, untilSeconds), cut at both ends, with times relative to
+ * `fromSeconds`.
+ */
 export const clipText = (text: IndexedText, fromSeconds: number, untilSeconds: number): IndexedText => {
   const blocks = findCues(text, fromSeconds, untilSeconds).map((at) => ({
     startSeconds: Math.max(text.startSeconds[at]! - fromSeconds, 0),
