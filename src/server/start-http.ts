@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import type { FastifyPluginAsync } from 'fastify';
 import type { Config } from '../config/options.js';
 import { readServerFigures } from '../control/server-figures.js';
 import { sessionCookieName } from '../domain/access/sessions.js';
@@ -9,6 +8,7 @@ import { accessRowsOf } from '../domain/playback/access-check.js';
 import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { DeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
+import type { AppDeps } from '../http/app-deps.js';
 import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
@@ -103,7 +103,7 @@ const readFigures = async (config: Config, { database, store, diskSpace, pool }:
 });
 
 /** Everything below `/:playbackId`, and what servers request of each other. */
-const viewerRoutes = (base: Base, parts: Parts, samplePath: string): FastifyPluginAsync => {
+const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable<AppDeps['streamPlugin']> => {
   const { config, clock, logger, phases } = base;
   const { context, database, blobs, images, playables, access, contentKeys, services, nodes } = parts;
   const deliveries = new DeliveryCounter({ database, clock, logger });

@@ -64,10 +64,10 @@ export class Forwarder {
     // The origin sends what it is asked for: only a whole response can be cached.
     if (request.method === 'HEAD' || request.headers.range !== undefined)
       return passThrough(this.#origin, request, reply);
-    return this.#fetch(request, reply, key, cached);
+    return this.#refresh(request, reply, key, cached);
   }
 
-  async #fetch(
+  async #refresh(
     request: FastifyRequest,
     reply: FastifyReply,
     key: string,
