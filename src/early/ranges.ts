@@ -1,3 +1,5 @@
+// Answers what can be read now: which parts of a file have to be read before it can be planned.
+
 import { open } from 'node:fs/promises';
 import type { ByteRanges } from '../lib/byte-ranges.js';
 import type { ReadRange } from '../media/mp4/sample-tables.js';

@@ -1,6 +1,9 @@
+// Answers who may watch: viewers of a direct upload that is not complete.
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
+import type { IngestState } from '../domain/assets/ingest-state.js';
 import type { DomainContext } from '../domain/context.js';
 import {
   announceEarlyPlayback,
@@ -11,15 +14,16 @@ import {
 import { isKinoraError } from '../lib/errors.js';
 import { isDatabaseUnavailable } from '../lib/unavailable.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
+import type { Plan } from '../media/plan/plan.js';
 import type { SourceFacts } from '../media/source/source-facts.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
-import { reasonOf } from './origin-play.js';
-import { planArrived } from './plan-arrived.js';
-import { planEarly } from './planner.js';
+import type { EarlyPlan } from './first-segments.js';
+import { Planner } from './planner.js';
 import type { EarlySource, EarlySources } from './sources.js';
+import { reasonOf, recordStatus } from './status.js';
 
 export interface UploadPlayDeps {
   readonly context: DomainContext;
@@ -32,17 +36,16 @@ export interface UploadPlayDeps {
   readonly logger: Logger;
 }
 
-/** An upload that plays, or may play, before it is complete. */
-export interface UploadPlay {
-  /** Whether it plans once `bytes` bytes from the start can be read. */
-  isWaiting(bytes: number): boolean;
-  /** Reports the number of bytes from the start that can be read. */
-  received(bytes: number): void;
-  isPublished(): boolean;
-  /** Ends planning. What can be played stays so. */
-  settle(): Promise<void>;
-  /** Ends early playback and removes what was made. */
-  withdraw(): Promise<void>;
+/** A file that is still being received, as its player reads it. */
+export interface PlayableUpload {
+  readonly upload: Row<'upload'>;
+  readonly settings: UploadSettings;
+  /** What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`. */
+  readonly source: RangeSource;
+  /** The file has no index at its start: it is planned again and again from what has arrived. */
+  readonly grows: boolean;
+  /** Stores why the file can't be played, or not any more. */
+  readonly record: (status: EarlyPlayback) => Promise<void>;
 }
 
 /** A file is planned again when this many times as many bytes have arrived … */
@@ -53,138 +56,178 @@ const ANNOUNCE_AGAIN_MS = 1000;
 const OTHER_PLAN = 'the frames that arrived later need another plan';
 
 /**
- * Plans the asset of an upload from its index, then lets what has arrived play. A file that `grows` has no index at its
+ * Plans the asset of an upload from its index, then lets what has arrived play. A file that grows has no index at its
  * start; it is planned again and again from what has arrived. The plan is not stored: it is made again from the complete
  * file before the asset is ready.
  */
-export const playUpload = (
-  deps: UploadPlayDeps,
-  upload: Row<'upload'>,
-  request: UploadSettings,
-  source: RangeSource,
-  grows: boolean,
-  /** Called with the reason when it can't be played, or not any more. */
-  record: (way: EarlyPlayback) => Promise<void>,
-): UploadPlay => {
-  const { context, earlySources, segments, producer } = deps;
-  const assetId = upload.target_asset_id;
-  const logger = deps.logger.child({ upload_id: upload.id, asset_id: assetId });
-  const stopped = new AbortController();
-  const { signal } = stopped;
-  let planning: Promise<void> | undefined;
-  let planAtBytes = 0;
-  let readableBytes = 0;
-  let published = false;
-  let playingAs: NonNullable<EarlySource['upload']>;
+export class UploadPlay {
+  private readonly assetId: string;
+  private readonly logger: Logger;
+  private readonly planner: Planner;
+  private readonly stopped = new AbortController();
+  private planning: Promise<void> | undefined;
+  private planAtBytes = 0;
+  private readableBytes = 0;
+  /** What the probe of a growing file found. */
+  private facts: SourceFacts | undefined;
+  /** The upload as it is published; undefined while it does not play. */
+  private published: EarlySource['upload'];
 
-  const remove = async (): Promise<void> => {
-    if (!published) return;
-    published = false;
-    earlySources.withdraw(assetId);
-    await segments.removeAsset(assetId);
-    await retractEarlyPlayback(context, upload.id);
-  };
+  constructor(
+    private readonly deps: UploadPlayDeps,
+    private readonly playable: PlayableUpload,
+  ) {
+    const {
+      upload,
+      settings: { settings },
+    } = playable;
+    this.assetId = upload.target_asset_id;
+    this.logger = deps.logger.child({ upload_id: upload.id, asset_id: this.assetId });
+    const asset = { ...settings, is_test: settings.is_test || upload.is_test };
+    const { assetId, logger } = this;
+    this.planner = new Planner({ ...deps, assetId, logger, signal: this.stopped.signal, row: { asset } });
+  }
 
-  /** Repeated until the database answers: what plays is published only once. Returns false when the upload has ended. */
-  const announce = async (playbackIds: readonly EarlyPlaybackId[]): Promise<boolean> => {
-    for (;;) {
-      try {
-        return await announceEarlyPlayback(context, upload.id, playbackIds);
-      } catch (error) {
-        if (!isDatabaseUnavailable(error)) throw error;
-        logger.warn({ err: error }, 'upload not announced as playable, retrying');
-        await pause(ANNOUNCE_AGAIN_MS, undefined, { signal });
-      }
+  /** Whether it plans once `bytes` bytes from the start can be read. */
+  isWaiting(bytes: number): boolean {
+    return bytes >= this.planAtBytes && !this.stopped.signal.aborted;
+  }
+
+  /** Reports the number of bytes from the start that can be read. */
+  received(bytes: number): void {
+    this.readableBytes = bytes;
+    if (this.isWaiting(bytes)) this.planning = this.plan();
+  }
+
+  isPublished(): boolean {
+    return this.published !== undefined;
+  }
+
+  /** Ends planning. What can be played stays so. */
+  async settle(): Promise<void> {
+    this.stopped.abort();
+    await this.planning;
+  }
+
+  /** Ends early playback and removes what was made. */
+  async withdraw(): Promise<void> {
+    await this.settle();
+    await this.remove();
+  }
+
+  private async plan(): Promise<void> {
+    const receivedBytes = this.readableBytes;
+    this.planAtBytes = Number.POSITIVE_INFINITY;
+    try {
+      await (this.playable.grows ? this.planGrown(receivedBytes) : this.planIndexed(receivedBytes));
+    } catch (error) {
+      if (this.stopped.signal.aborted) return;
+      this.logger.info({ err: error, received_bytes: receivedBytes }, 'upload not planned from its start');
+      // The frames that a probe reads have not arrived.
+      if (this.playable.grows || isKinoraError(error, 'unavailable')) this.planAtBytes = receivedBytes * NEXT_TRY;
+      else await this.playable.record({ status: 'stored_first', reason: reasonOf(error) });
     }
-  };
-  const publish = async (early: EarlySource): Promise<void> => {
-    if (published) return earlySources.publish(assetId, { ...early, upload: playingAs });
-    const playbackIds = upload.early_playback_ids ?? newPlaybackIds(request);
-    // Of a server that was killed: the sender may send other bytes for those that were not acknowledged.
-    await segments.removeAsset(assetId);
-    if (signal.aborted) return;
-    // First, because receivers of the event play at once.
-    playingAs = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
-    earlySources.publish(assetId, { ...early, upload: playingAs });
-    published = true;
-    const isAnnounced = await announce(playbackIds).catch(async (error: unknown) => {
-      if (!signal.aborted) await remove();
-      throw error;
-    });
-    if (!isAnnounced) return remove();
-    logger.info({}, 'upload plays early');
-    const warm = producer.warm(
-      { id: assetId, plan: early.plan, isLocal: true },
-      { signal, priority: mediaPriority.warmUp },
-    );
-    warm.catch((error: unknown) => {
-      if (signal.aborted || isKinoraError(error, 'unavailable')) return;
-      logger.info({ err: error }, 'early playback failed');
-      const removed = remove().then(() => record({ status: 'ended', reason: reasonOf(error) }));
-      removed.catch((cause: unknown) => logger.error({ err: cause }, 'early playback not ended'));
-    });
-  };
+    // It may have arrived in the meantime, in a request that has ended.
+    if (this.isWaiting(this.readableBytes)) await this.plan();
+  }
 
-  const { settings } = request;
-  const asset = { ...settings, is_test: settings.is_test || upload.is_test };
-  const planContext = { ...deps, assetId, logger, signal, row: { asset } };
-  let facts: SourceFacts | undefined;
-
-  const planIndexed = async (receivedBytes: number): Promise<void> => {
+  private async planIndexed(receivedBytes: number): Promise<void> {
+    const { source } = this.playable;
     source.keepOpening([{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }]);
-    const early = await planEarly(planContext, source, [], true);
-    if (typeof early === 'string') await record({ status: 'stored_first', reason: early });
-    else if (!signal.aborted) await publish(early);
-  };
-  const planGrown = async (receivedBytes: number): Promise<void> => {
-    const grown = await planArrived(planContext, receivedBytes, facts);
-    if (signal.aborted) return;
-    const playing = published ? earlySources.planOf(assetId) : undefined;
+    const early = await this.planner.ranges(source, [], true);
+    if (typeof early === 'string') await this.playable.record({ status: 'stored_first', reason: early });
+    else if (!this.stopped.signal.aborted) await this.publish(early);
+  }
+
+  private async planGrown(receivedBytes: number): Promise<void> {
+    const grown = await this.planner.prefix(receivedBytes, this.facts);
+    if (this.stopped.signal.aborted) return;
+    const playing = this.published && this.deps.earlySources.planOf(this.assetId);
     // Where the key frames are uneven, a longer part may have fewer certain segments.
     const isShorter = typeof grown === 'object' && playing !== undefined && isPrefixOf(grown.early.plan, playing);
     if (typeof grown === 'string' || (grown && playing && !isShorter && !isPrefixOf(playing, grown.early.plan))) {
       const reason = typeof grown === 'string' ? grown : OTHER_PLAN;
-      const status = published ? 'ended' : 'stored_first';
-      await remove();
-      return record({ status, reason });
+      const status = this.published ? 'ended' : 'stored_first';
+      await this.remove();
+      return this.playable.record({ status, reason });
     }
-    facts = grown?.facts;
-    planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + source.sizeBytes * NEXT_SHARE);
-    if (grown && !isShorter) await publish(grown.early);
-  };
+    this.facts = grown?.facts;
+    this.planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + this.playable.source.sizeBytes * NEXT_SHARE);
+    if (grown && !isShorter) await this.publish(grown.early);
+  }
 
-  const plan = async (): Promise<void> => {
-    const receivedBytes = readableBytes;
-    planAtBytes = Number.POSITIVE_INFINITY;
-    try {
-      await (grows ? planGrown : planIndexed)(receivedBytes);
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.info({ err: error, received_bytes: receivedBytes }, 'upload not planned from its start');
-      // The frames that a probe reads have not arrived.
-      if (grows || isKinoraError(error, 'unavailable')) planAtBytes = receivedBytes * NEXT_TRY;
-      else await record({ status: 'stored_first', reason: reasonOf(error) });
+  private async publish(early: EarlySource): Promise<void> {
+    const { assetId, deps } = this;
+    const { earlySources, segments } = deps;
+    if (this.published) return earlySources.publish(assetId, { ...early, upload: this.published });
+    const { upload, settings } = this.playable;
+    const playbackIds = upload.early_playback_ids ?? newPlaybackIds(settings);
+    // Of a server that was killed: the sender may send other bytes for those that were not acknowledged.
+    await segments.removeAsset(assetId);
+    if (this.stopped.signal.aborted) return;
+    // First, because receivers of the event play at once.
+    this.published = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
+    earlySources.publish(assetId, { ...early, upload: this.published });
+    const isAnnounced = await this.announce(playbackIds).catch(async (error: unknown) => {
+      if (!this.stopped.signal.aborted) await this.remove();
+      throw error;
+    });
+    if (!isAnnounced) return this.remove();
+    this.logger.info({}, 'upload plays early');
+    this.warm(early.plan);
+  }
+
+  /** Repeated until the database answers: what plays is published only once. Returns false when the upload has ended. */
+  private async announce(playbackIds: readonly EarlyPlaybackId[]): Promise<boolean> {
+    for (;;) {
+      try {
+        return await announceEarlyPlayback(this.deps.context, this.playable.upload.id, playbackIds);
+      } catch (error) {
+        if (!isDatabaseUnavailable(error)) throw error;
+        this.logger.warn({ err: error }, 'upload not announced as playable, retrying');
+        await pause(ANNOUNCE_AGAIN_MS, undefined, { signal: this.stopped.signal });
+      }
     }
-    // It may have arrived in the meantime, in a request that has ended.
-    if (isWaiting(readableBytes)) await plan();
-  };
+  }
 
-  const isWaiting = (bytes: number): boolean => bytes >= planAtBytes && !signal.aborted;
-  return {
-    isWaiting,
-    received: (bytes) => {
-      readableBytes = bytes;
-      if (isWaiting(bytes)) planning = plan();
-    },
-    isPublished: () => published,
-    settle: async () => {
-      stopped.abort();
-      await planning;
-    },
-    withdraw: async () => {
-      stopped.abort();
-      await planning;
-      await remove();
-    },
+  /** Does not wait: what follows may be planned while the first segments are made. */
+  private warm(plan: Plan): void {
+    const { signal } = this.stopped;
+    const asset = { id: this.assetId, plan, isLocal: true };
+    this.deps.producer.warm(asset, { signal, priority: mediaPriority.warmUp }).catch((error: unknown) => {
+      if (signal.aborted || isKinoraError(error, 'unavailable')) return;
+      this.logger.info({ err: error }, 'early playback failed');
+      const removed = this.remove().then(() => this.playable.record({ status: 'ended', reason: reasonOf(error) }));
+      removed.catch((cause: unknown) => this.logger.error({ err: cause }, 'early playback not ended'));
+    });
+  }
+
+  private async remove(): Promise<void> {
+    if (!this.published) return;
+    this.published = undefined;
+    this.deps.earlySources.withdraw(this.assetId);
+    await this.deps.segments.removeAsset(this.assetId);
+    await retractEarlyPlayback(this.deps.context, this.playable.upload.id);
+  }
+}
+
+interface ContinuedContext {
+  readonly assetId: string;
+  readonly earlySources: EarlySources;
+  readonly segments: Pick<SegmentStore, 'removeAsset'>;
+  readonly state: Pick<IngestState, 'saveEarlyPlayback'>;
+  readonly logger: Logger;
+}
+
+/** An upload that played before it was complete plays on while its asset is prepared. */
+export const continueUpload = (context: ContinuedContext): EarlyPlan | undefined => {
+  const { assetId, earlySources, segments } = context;
+  const plan = earlySources.planOf(assetId);
+  if (!plan) return undefined;
+  const withdraw = async (reason: string): Promise<void> => {
+    earlySources.withdraw(assetId);
+    await segments.removeAsset(assetId);
+    await recordStatus(context, { status: 'ended', reason });
   };
+  return { plan, withdraw };
 };

@@ -1,5 +1,4 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
-import { chooseEmbedded, NOTHING_EMBEDDED } from '../../domain/tracks/embedded-tracks.js';
 import type { SourceFile } from '../../early/file/context.js';
 import type { Problem } from '../../early/file/find-problem.js';
 import { checkLimits, probeFile, refuse, sourceOf } from '../../early/file/probe-file.js';
@@ -7,18 +6,15 @@ import { type EarlyPlan, FirstSegments } from '../../early/first-segments.js';
 import { openingRanges } from '../../early/ranges.js';
 import type { StoredOverlay } from '../../early/settings.js';
 import { readSettings } from '../../early/settings.js';
-import { recordStatus } from '../../early/status.js';
+import { continueUpload } from '../../early/upload-play.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { isKinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
-import { describeReadyAsset } from '../../media/plan/asset-properties.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
-import { planChapters } from '../../media/plan/plan-chapters.js';
-import { describeWarnings } from '../../media/plan/source-warnings.js';
 import { isMovFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { needsWholeFile, readSource, type SourceNeed } from '../../packager/read-source.js';
@@ -28,11 +24,10 @@ import { concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
 import { LongWorkAhead, refuseLongReading } from './long-work.js';
-import { planClip } from './plan-clip.js';
-import { type Planned, planSource } from './plan-source.js';
-import { savePlan } from './save-plan.js';
+import { type Planned, planClip, planSource, savePlan } from './plan.js';
+import { publish } from './publish.js';
+import { storeSource } from './store.js';
 import { storeOverlays } from './store-overlays.js';
-import { storeSource } from './store-source.js';
 import { type SideCars, startSideCars } from './tracks/side-cars.js';
 
 /**
@@ -61,19 +56,6 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
     stopOverlays.abort();
     await Promise.allSettled([storingOverlays, sideCars.stop()]);
   }
-};
-
-/** An upload that played before it was complete plays on while its asset is prepared. */
-const continueUpload = (context: IngestContext): EarlyPlan | undefined => {
-  const { assetId, earlySources, segments } = context;
-  const plan = earlySources.planOf(assetId);
-  if (!plan) return undefined;
-  const withdraw = async (reason: string): Promise<void> => {
-    earlySources.withdraw(assetId);
-    await segments.removeAsset(assetId);
-    await recordStatus(context, { status: 'ended', reason });
-  };
-  return { plan, withdraw };
 };
 
 /** Runs every step after the download. */
@@ -205,24 +187,3 @@ const warm = async (
 const isVideoFailure = (error: unknown): boolean =>
   (isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed')) &&
   error.details?.kind === 'video-segment';
-
-const publish = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
-  const { assetId, state, clock, logger, images } = context;
-  const { asset, media, mainInput } = context.row;
-  const wanted = mainInput.settings.embedded_tracks ?? context.usesEmbeddedTracks;
-  // A clip has the tracks of its source, which has also reported what is left out.
-  const embedded = media.clip ? NOTHING_EMBEDDED : chooseEmbedded(facts, plan, wanted === true);
-  const completed = await state.complete(assetId, {
-    properties: describeReadyAsset(plan, facts),
-    facts,
-    inputSettings: mainInput.settings,
-    embedded,
-    chapters: planChapters(facts.chapters ?? [], plan),
-    warnings: media.clip ? [] : [...describeWarnings(facts, plan), ...embedded.warnings],
-  });
-  if (!completed) throw new KinoraError('not_found');
-  const elapsedMs = Math.round(clock.monotonicMs() - startedMs);
-  logger.info({ elapsed_ms: elapsedMs, duration_s: plan.durationSeconds }, 'asset ready');
-  images.warmPoster({ id: assetId, plan }, asset.thumbnail_time ?? undefined);
-  images.warmStoryboard({ id: assetId, plan });
-};

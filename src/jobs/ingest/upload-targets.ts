@@ -4,7 +4,7 @@ import { readUploadSettings } from '../../domain/uploads/complete-upload.js';
 import { retractEarlyPlayback, saveUploadWay, whySettingsStoreFirst } from '../../domain/uploads/early-playback.js';
 import type { UploadLease } from '../../domain/uploads/upload-leases.js';
 import type { UploadTarget, UploadTargets } from '../../domain/uploads/upload-writer.js';
-import { playUpload, type UploadPlay, type UploadPlayDeps } from '../../early/upload-play.js';
+import { UploadPlay, type UploadPlayDeps } from '../../early/upload-play.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isMatroska } from '../../media/matroska/layout.js';
 import { findLeadingMoov } from '../../media/mp4/leading-moov.js';
@@ -110,7 +110,7 @@ const openTarget = async (
       read: refuse,
       ...(grows && { growsAtEnd: true }),
     });
-    playing = { source, play: playUpload(deps, upload, request, source, grows, record) };
+    playing = { source, play: new UploadPlay(deps, { upload, settings: request, source, grows, record }) };
     kept.set(upload.id, { target, stop, continueWith: (lease) => shared?.continueWith(lease) ?? true });
   };
 

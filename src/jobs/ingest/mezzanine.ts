@@ -1,3 +1,5 @@
+import type { SourceFile } from '../../early/file/context.js';
+import type { Problem } from '../../early/file/find-problem.js';
 import { readIndex } from '../../early/file/read-index.js';
 import { KinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
@@ -15,6 +17,7 @@ import { streamResult } from '../../pool/read-result.js';
 import type { BlobWrite } from '../../storage/blob-store.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
+import { refuseTranscoding } from './long-work.js';
 
 export interface MezzanineInput {
   readonly assetId: string;
@@ -30,6 +33,43 @@ export interface MezzanineInput {
 
 /** The time limit for one chunk: hours of 4K on a slow machine, but not forever. */
 const CHUNK_DEADLINE_MS = 12 * 3600_000;
+
+/** Makes the mezzanine of an asset and reports progress. */
+export const transcode = async (
+  context: IngestContext,
+  { path, facts, settings: { maxResolutionTier: tier } }: SourceFile,
+  index: SourceIndex,
+  { reason, sequential }: Problem,
+): Promise<MezzanineVideo> => {
+  const { assetId, state, signal, logger } = context;
+  await refuseTranscoding(context, reason);
+  logger.info({ reason, sequential }, 'mezzanine needed');
+  await state.setProgress(assetId, 'transcoding', 0);
+  let percent = 0;
+  let written = 0;
+  let writing: Promise<void> | undefined;
+  // One write at a time: on two connections, the first could be the last to arrive.
+  const write = async (): Promise<void> => {
+    while (written < percent && !signal.aborted) {
+      written = percent;
+      await state.setProgress(assetId, 'transcoding', written).catch((error: unknown) => {
+        // This is only for display; the next percent is written again.
+        logger.warn({ err: error }, 'progress not stored');
+      });
+    }
+    writing = undefined;
+  };
+  const onProgress = (fraction: number): void => {
+    const now = Math.floor(fraction * 100);
+    if (now <= percent) return;
+    percent = now;
+    writing ??= write();
+  };
+  const work = makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
+  const mezzanine = await work.finally(() => writing);
+  await state.setProgress(assetId, 'ingesting', 0);
+  return mezzanine;
+};
 
 /**
  * Re-encodes the frames once, in parallel chunks that are cut at key frames if these can be trusted, and stores the

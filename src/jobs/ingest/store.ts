@@ -1,11 +1,12 @@
-import { type EarlyPlay, playEarly } from '../../early/origin-play.js';
+import { refuse } from '../../early/file/probe-file.js';
+import { OriginPlay } from '../../early/origin-play.js';
 import type { StoredOverlay } from '../../early/settings.js';
 import { recordStatus } from '../../early/status.js';
+import { type BucketObject, bucketObjectOf } from '../../lib/bucket-url.js';
 import { errorRegistry, isKinoraError, KinoraError } from '../../lib/errors.js';
-import { type RemoteFile, WEB_PAGE } from '../../net/fetch-source.js';
+import { checkSize, type RemoteFile, WEB_PAGE } from '../../net/fetch-source.js';
 import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { linkSource } from './link-source.js';
 
 /**
  * Downloads the source. Skips the download if an earlier run has finished it, and resumes an interrupted one. If
@@ -14,7 +15,7 @@ import { linkSource } from './link-source.js';
 export const storeSource = async (
   context: IngestContext,
   overlays: Promise<readonly StoredOverlay[]>,
-): Promise<EarlyPlay | undefined> => {
+): Promise<OriginPlay | undefined> => {
   const { clock, logger } = context;
   const startedMs = clock.monotonicMs();
   const early = await download(context, overlays);
@@ -25,7 +26,7 @@ export const storeSource = async (
 const download = async (
   context: IngestContext,
   overlays: Promise<readonly StoredOverlay[]>,
-): Promise<EarlyPlay | undefined> => {
+): Promise<OriginPlay | undefined> => {
   const { assetId, row, blobs, fetcher, pool, state, signal } = context;
   if (await blobs.stat(sourceKey(assetId))) return undefined;
   const { url } = row.mainInput.settings;
@@ -39,7 +40,7 @@ const download = async (
   const target = await blobs.resumeWrite(sourceKey(assetId));
   const refusal = whyNotEarly(context);
   if (refusal !== undefined) await recordStatus(context, { status: 'stored_first', reason: refusal });
-  let early: EarlyPlay | undefined;
+  let early: OriginPlay | undefined;
   const fetching = fetcher.fetch(url, target, {
     signal,
     onReceived: () => pool.prepare(),
@@ -51,7 +52,7 @@ const download = async (
     ...(refusal === undefined && {
       onNoRanges: (reason) => recordStatus(context, { status: 'stored_first', reason }),
       onRanges: async (remote: RemoteFile) => {
-        early = await playEarly(context, remote, target, overlays);
+        early = await OriginPlay.open(context, remote, target, overlays);
         return early?.target;
       },
     }),
@@ -72,4 +73,22 @@ const whyNotEarly = ({ playsEarly, row: { asset, media } }: IngestContext): stri
   if (asset.normalize_audio) return 'normalize_audio measures the loudness of all of the audio';
   if (media.plan) return 'an earlier run has planned the asset from another file';
   return undefined;
+};
+
+/**
+ * Makes an object of a bucket the source of the asset, without a copy. Undefined when the URL is none of a bucket.
+ * @throws KinoraError `invalid_input`, `unavailable`
+ */
+const linkSource = async (context: IngestContext, url: string): Promise<BucketObject | undefined> => {
+  const { assetId, linked, maxSourceBytes, logger } = context;
+  const object = bucketObjectOf(url);
+  if (!object) return undefined;
+  if (!linked) return refuse('The input file is in a bucket, but KINORA_SOURCE_BUCKETS is not set any more.');
+  const info = await linked.find(object);
+  if (!info) return refuse('The input file could not be read: the bucket has no object with this key.');
+  if (info.sizeBytes === 0) return refuse('The input file is empty.');
+  checkSize(maxSourceBytes, info.sizeBytes);
+  await linked.link(sourceKey(assetId), { ...object, ...info });
+  logger.info({ bucket: object.bucket, bytes: info.sizeBytes }, 'source linked');
+  return object;
 };

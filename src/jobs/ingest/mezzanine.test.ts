@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queues } from '../../domain/queues.js';
-import { transcode } from './transcode.js';
+import { transcode } from './mezzanine.js';
 
 test('progress is stored in its order, the newest after each write, and before what follows it', async () => {
   const stored: string[] = [];

@@ -1,11 +1,11 @@
 import type { SourceFile } from '../../early/file/context.js';
-import { checkSanity, findProblem, type Problem } from '../../early/file/find-problem.js';
-import { measureBitrateScale } from '../../early/file/measure-bitrate-scale.js';
+import { checkSanity, type Problem } from '../../early/file/find-problem.js';
 import { readIndex } from '../../early/file/read-index.js';
+import { checkPlan, Planner } from '../../early/planner.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
-import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import type { Plan } from '../../media/plan/plan.js';
-import { type DraftPlan, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
+import type { ClipSource } from '../../media/plan/clip.js';
+import type { Gain, Plan } from '../../media/plan/plan.js';
+import { type AssetSettings, type DraftPlan, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
 import { judgeInput } from '../../media/plan/standard-input.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
@@ -16,8 +16,8 @@ import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/k
 import type { IngestContext } from './context.js';
 import { withConcatenatedRecordings } from './file/concatenate.js';
 import { describeInputFile } from './file/input-file.js';
-import { measureAssetGain } from './measure-asset-gain.js';
-import { transcode } from './transcode.js';
+import { measureGain } from './file/measure-gain.js';
+import { makeMezzanine, transcode } from './mezzanine.js';
 
 /** A plan and the facts about the file that it reads. */
 export interface Planned {
@@ -65,7 +65,7 @@ const planIndexed = async (context: IngestContext, file: SourceFile, options: Ch
   const index = await readIndex(context, indexKey(assetId), file, facts);
   const reasons = judgeInput(facts, index, settings.maxResolutionTier);
   if (reasons) await state.saveReasons(assetId, reasons);
-  const planAsItIs = async () => ({ plan: await planFile(context, file, index, options), facts });
+  const planAsItIs = async () => ({ plan: await planWhole(context, file, index, options), facts });
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return planAsItIs();
   const keys = { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) };
   return withConcatenatedRecordings(context, { path, facts, concatenated: keys }, async (copy) => {
@@ -74,40 +74,64 @@ const planIndexed = async (context: IngestContext, file: SourceFile, options: Ch
     const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }), ...(otherVideo && { otherVideo }) };
     await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
     const copyFile = { path: copy.path, facts: copyFacts, settings };
-    const { knownProblem } = options;
-    const plan = await planFile(context, copyFile, copy.index, { ...(knownProblem && { knownProblem }) });
+    const plan = await planWhole(context, copyFile, copy.index, { knownProblem: options.knownProblem });
     return { plan: { ...plan, concatenated: true }, facts: copyFacts };
   });
 };
 
-/** Drafts the plan once for the frames that it reads, then applies the measurements of the file. */
-const planFile = async (
+const planWhole = (
   context: IngestContext,
   file: SourceFile,
   index: SourceIndex,
   { knownProblem, sanity, onLikely }: CheckedOptions,
-): Promise<Plan> => {
-  const { facts, settings } = file;
-  const isDirect = !knownProblem && decideAccess(facts, index).access === 'direct';
-  const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
-  const find = async () => findProblem(facts, index, await (sanity ?? checkSanity(context, file, facts)));
-  const measure = async (draft: DraftPlan) => {
-    const bitrateScale = await measureBitrateScale(context, file, draft, index.video);
+): Promise<Plan> =>
+  new Planner(context).whole(file, index, {
+    knownProblem,
+    sanity,
     // Measuring the loudness takes longer than the sanity check.
-    if (!context.row.asset.normalize_audio) onLikely?.(finishPlan(draft, { bitrateScale }));
-    return bitrateScale;
-  };
-  const [problem, directScale] = await Promise.all([knownProblem ?? find(), direct && measure(direct)]);
-  if (direct && !problem) return finish(context, file, direct, directScale);
-  if (file.staged) throw needsWholeFile();
-  const mezzanine = problem && (await transcode(context, file, index, problem));
-  const draft = draftPlan({ facts, index, settings, ...(mezzanine && { mezzanine }) });
-  return finish(context, file, draft, await measureBitrateScale(context, file, draft, mezzanine?.index));
+    onLikely: context.row.asset.normalize_audio ? undefined : onLikely,
+    measureGain: (draft) => measureAssetGain(context, file.path, draft),
+    transcode: (problem) => transcode(context, file, index, problem),
+  });
+
+/** The gain for the asset's part of the audio; undefined unless `normalize_audio` is set and a gain is needed. */
+const measureAssetGain = async (
+  context: IngestContext,
+  path: string,
+  { plan: { audio } }: DraftPlan,
+): Promise<Gain | undefined> =>
+  context.row.asset.normalize_audio && audio ? measureGain(context, path, audio) : undefined;
+
+/** A clip reads what its source asset has stored, whose frames are known to be readable. */
+export const planClip = async (context: IngestContext, file: SourceFile, clip: ClipSource): Promise<Planned> => {
+  const { path, facts } = file;
+  /** The asset that owns the stored source. */
+  const owner = context.row.media.source_owner ?? context.assetId;
+  const key = clip.concatenated ? concatenatedIndexKey(owner) : indexKey(owner);
+  const index = await readIndex(context, key, file, facts);
+  if (clip.mezzanineTier && file.staged) throw needsWholeFile();
+  const mezzanine =
+    clip.mezzanineTier &&
+    (await makeMezzanine(context, {
+      ...{ assetId: owner, path, facts, index, sequential: true, tier: clip.mezzanineTier },
+      onProgress: () => undefined,
+    }));
+  const settings = withOverlaysBelow(file.settings, clip.overlays);
+  const draft = draftPlan({ facts, index, settings, clip, mezzanine });
+  const plan = finishPlan(draft, { gain: await measureAssetGain(context, path, draft) });
+  return { plan: { ...plan, sourceOwner: owner, ...(clip.concatenated && { concatenated: true }) }, facts };
 };
 
-const finish = async (
-  context: IngestContext,
-  { path }: SourceFile,
-  draft: DraftPlan,
-  bitrateScale: number | undefined,
-): Promise<Plan> => finishPlan(draft, { bitrateScale, gain: await measureAssetGain(context, path, draft) });
+const withOverlaysBelow = (settings: AssetSettings, overlays: ClipSource['overlays']): AssetSettings => ({
+  ...settings,
+  placeOverlays: (frame) => [...overlays, ...(settings.placeOverlays?.(frame) ?? [])],
+});
+
+/** @throws KinoraError as `checkPlan` */
+export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
+  checkPlan(plan);
+  await state.savePlan(assetId, plan);
+  const { access, renditions, copyDecision: copy_decision } = plan.video ?? {};
+  const names = renditions?.map(({ name, kind }) => `${name} ${kind}`);
+  logger.info({ access, renditions: names, copy_decision }, 'asset planned');
+};

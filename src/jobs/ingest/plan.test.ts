@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Plan } from '../../media/plan/plan.js';
 import type { IngestContext } from './context.js';
-import { savePlan } from './save-plan.js';
+import { savePlan } from './plan.js';
 
 const save = async (endSeconds: number): Promise<Plan[]> => {
   const saved: Plan[] = [];
