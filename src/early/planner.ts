@@ -28,7 +28,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { FileContext, SourceFile } from './file/context.js';
 import { checkSanity, findProblem, type Problem } from './file/find-problem.js';
 import { measureBitrateScale } from './file/measure-bitrate-scale.js';
-import { checkDuration, checkLimits, probeFile, refuse } from './file/probe-file.js';
+import { checkDuration, checkLimits, probeFile, reject } from './file/probe-file.js';
 import { makeIndex, predictIndexes } from './file/read-index.js';
 import { openingRanges } from './ranges.js';
 import { readSettings, type SettingsContext, type StoredOverlay } from './settings.js';
@@ -217,8 +217,8 @@ const MAX_SEGMENT_SECONDS = 300;
 
 /** @throws KinoraError `invalid_input` for assets that can't be played, or not by this server */
 export const checkPlan = (plan: Plan): void => {
-  if (plan.durationSeconds <= 0) refuse('The input file does not contain any playable duration.');
+  if (plan.durationSeconds <= 0) reject('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
   if (plan.video && longestSegmentSeconds(plan.video) > MAX_SEGMENT_SECONDS)
-    refuse(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
+    reject(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
 };

@@ -79,7 +79,7 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
 
   const startedMs = deps.clock.monotonicMs();
   const video = file.size && chooseVideoRendition(plan.video!, file.size, work.asset.video_quality);
-  const asset: PlayableAsset = { id: assetId, plan, ...(video && { further: { video: [video] } }) };
+  const asset: PlayableAsset = { id: assetId, plan, further: video && { video: [video] } };
   const made = await writeSegmentsFile(deps, {
     asset,
     tracks: tracksOf(plan, video?.name),

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.js';
 import { areTrackFilesNeeded } from '../db/tables/assets/track-media.js';
-import { createHourlyWork, type HourlyWork } from '../jobs/hourly.js';
+import { HourlyWork } from '../jobs/hourly-work.js';
 import type { Clock } from '../lib/clock.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { robotsJobPrefix, trackPrefix } from '../storage/keys.js';
@@ -12,21 +12,16 @@ import { deleteOldRobotsJobs } from './tables/robots-job.js';
 const KEEP_MS = 30 * 24 * 3600_000;
 const BATCH = 100;
 
-export interface RobotsPurge extends HourlyWork {
-  /** Removes expired runs and jobs. */
-  run(): Promise<void>;
-}
-
 /** Removes runs and jobs, with their files, 30 days after they have ended. */
 export const createRobotsPurge = (options: {
   readonly database: Database;
   readonly blobs: Pick<BlobStore, 'deletePrefix'>;
   readonly clock: Clock;
   readonly logger: Logger;
-}): RobotsPurge => {
+}): HourlyWork => {
   const { database, blobs, clock, logger } = options;
 
-  const run = async (isStopping = () => false): Promise<void> => {
+  const run = async (isStopping: () => boolean): Promise<void> => {
     const before = new Date(clock.now().getTime() - KEEP_MS);
     await database.transaction(async (tx) => {
       await deleteOldRuns(tx, before);
@@ -43,5 +38,5 @@ export const createRobotsPurge = (options: {
     }
   };
 
-  return { run, ...createHourlyWork(run, logger, 'removal of old robots jobs failed, retrying in an hour') };
+  return new HourlyWork(run, logger, 'removal of old robots jobs failed, retrying in an hour');
 };

@@ -6,16 +6,17 @@ import { RenditionState } from '../domain/renditions/rendition-state.js';
 import { RecognitionState } from '../domain/tracks/recognition-state.js';
 import { TrackState } from '../domain/tracks/track-state.js';
 import { sampleUrl } from '../http/ops/sample.js';
-import { createWebhookDeliverer, type WebhookDeliverer } from '../jobs/deliver-webhooks.js';
 import { createShotsWorker } from '../jobs/find-shots.js';
+import { HourlyWork } from '../jobs/hourly-work.js';
 import { createTrackWorkers } from '../jobs/ingest/tracks/worker.js';
 import { createIngestWorkers } from '../jobs/ingest/worker.js';
 import { createMasterWorkers } from '../jobs/make-master.js';
 import { createRenditionWorkers } from '../jobs/make-static-rendition.js';
 import { createPurgeHandler } from '../jobs/purge.js';
-import { createEventPurge } from '../jobs/purge-events.js';
+import { purgeEvents } from '../jobs/purge-events.js';
 import { createRecognitionWorker } from '../jobs/recognize-speech.js';
 import { createUploadWorkers } from '../jobs/settle-uploads.js';
+import { WebhookDeliverer } from '../jobs/webhook-deliverer.js';
 import { newUuid } from '../lib/ids.js';
 import { createChatClient } from '../net/chat-client.js';
 import { createSourceFetcher } from '../net/source-fetcher.js';
@@ -116,7 +117,7 @@ const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, node
   const { database, webhookSender: sender } = parts;
   let deliverer: WebhookDeliverer;
   const start = async (mayWork: () => boolean): Promise<void> => {
-    deliverer = createWebhookDeliverer({ database, sender, clock, logger, mayWork });
+    deliverer = new WebhookDeliverer({ database, sender, clock, logger, mayWork });
     await deliverer.start();
   };
   const stop = (limitMs = WEBHOOK_LIMIT_MS): Promise<void> => deliverer.stop(limitMs);
@@ -147,9 +148,14 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string, node
   await runner.start();
   phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
   await startWebhooks(base, parts, nodes);
-  const eventPurge = createEventPurge({ database, clock, logger, retentionMs: config.eventRetentionMs });
-  eventPurge.start();
-  phases.push({ name: 'purge of events', end: () => eventPurge.stop() });
+  const eventPurge = { database, clock, logger, retentionMs: config.eventRetentionMs };
+  const hourlyPurge = new HourlyWork(
+    (isStopping) => purgeEvents(eventPurge, isStopping),
+    logger,
+    'removal of old events failed, retrying in an hour',
+  );
+  hourlyPurge.start();
+  phases.push({ name: 'purge of events', end: () => hourlyPurge.stop() });
   const robotsPurge = createRobotsPurge({ database, blobs, clock, logger });
   robotsPurge.start();
   phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });

@@ -29,8 +29,8 @@ export const checkSanity = async (
     {
       kind: 'sanity',
       source: sourceOf(file, facts.formatName),
-      ...(facts.video && { video: { streamIndex: facts.video.streamIndex, threads: MEDIA_THREADS } }),
-      ...(facts.audio[0] && { audio: { streamIndex: facts.audio[0].streamIndex } }),
+      video: facts.video && { streamIndex: facts.video.streamIndex, threads: MEDIA_THREADS },
+      audio: facts.audio[0] && { streamIndex: facts.audio[0].streamIndex },
       durationSeconds: facts.durationSeconds,
     },
     { priority: mediaPriority.warmUp, signal },

@@ -14,8 +14,8 @@ const MAX_STREAMS = 100;
 /** The part of a file that a job needs, without its lease. */
 export const sourceOf = ({ path, staged }: MediaSource, formatName?: string): MediaSource => ({
   path,
-  ...(formatName !== undefined && { formatName }),
-  ...(staged && { staged }),
+  formatName,
+  staged,
 });
 
 /** Probes a file; `fresh` for one that no media process has read yet. */
@@ -25,19 +25,13 @@ export const probeFile = (
   { fresh = false, isPrefix = false }: { readonly fresh?: boolean; readonly isPrefix?: boolean } = {},
 ): Promise<SourceFacts> =>
   pool.run(
-    {
-      kind: 'probe',
-      source: sourceOf(file),
-      maxPixels: MAX_PIXELS,
-      maxStreams: MAX_STREAMS,
-      ...(isPrefix && { isPrefix }),
-    },
+    { kind: 'probe', source: sourceOf(file), maxPixels: MAX_PIXELS, maxStreams: MAX_STREAMS, isPrefix },
     { priority: mediaPriority.warmUp, signal, fresh },
   );
 
 /** @throws KinoraError `invalid_input` */
 export const checkLimits = (facts: SourceFacts): void => {
-  if (facts.refusal) refuse(...facts.refusal);
+  if (facts.refusal) reject(...facts.refusal);
   checkDuration(declaredSeconds(facts));
 };
 
@@ -53,10 +47,10 @@ const declaredSeconds = ({ formatName, durationSeconds, video, audio, text }: So
 
 /** @throws KinoraError `invalid_input` */
 export const checkDuration = (seconds: number): void => {
-  if (seconds > MAX_DURATION_SECONDS) refuse('The input file is longer than the maximum duration of 12 hours.');
+  if (seconds > MAX_DURATION_SECONDS) reject('The input file is longer than the maximum duration of 12 hours.');
 };
 
 /** @throws KinoraError `invalid_input` with messages for the owner of the file */
-export const refuse = (...messages: readonly string[]): never => {
+export const reject = (...messages: readonly string[]): never => {
   throw new KinoraError('invalid_input', { messages });
 };

@@ -49,8 +49,8 @@ export const makeIndex = (
     const job = {
       kind: 'index',
       ...describe(file, source),
-      ...(source.video && { videoStreamIndex: source.video.streamIndex }),
-      ...(isPrefix && { isPrefix }),
+      videoStreamIndex: source.video?.streamIndex,
+      isPrefix,
       outPath,
     } as const;
     await pool.run(job, { priority: mediaPriority.warmUp, signal });
@@ -80,6 +80,6 @@ export const predictIndexes = async (
 
 const describe = (file: MediaSource, { formatName, video, audio }: IndexedStreams) => ({
   source: sourceOf(file, formatName),
-  ...(video?.unmarkedStart && { unmarkedStart: true as const }),
-  ...(audio[0] && { audioStreamIndex: audio[0].streamIndex }),
+  unmarkedStart: video?.unmarkedStart,
+  audioStreamIndex: audio[0]?.streamIndex,
 });

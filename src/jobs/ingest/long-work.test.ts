@@ -3,7 +3,7 @@ import { queues } from '../../domain/queues.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { LongWorkAhead, refuseLongReading, refuseTranscoding } from './long-work.js';
+import { LongWorkAhead, rejectLongReading, rejectTranscoding } from './long-work.js';
 
 interface Run {
   readonly lane?: IngestContext['lane'];
@@ -19,7 +19,7 @@ const file: SourceFacts = { formatName: 'mpegts', sizeBytes: MPEG_LIMIT, duratio
 
 const isLong = (context: IngestContext, facts: Partial<SourceFacts>): boolean => {
   try {
-    refuseLongReading(context, { ...file, ...facts });
+    rejectLongReading(context, { ...file, ...facts });
     return false;
   } catch (error) {
     expect(error).toBeInstanceOf(LongWorkAhead);
@@ -57,11 +57,11 @@ describe('long reading', () => {
 });
 
 it('transcodes in the lane for it, unless the mezzanine is stored', async () => {
-  const refuse = (lane: IngestContext['lane'], stored?: string): Promise<void> => {
+  const reject = (lane: IngestContext['lane'], stored?: string): Promise<void> => {
     const blobs = { stat: async (key: string) => (key === stored ? { sizeBytes: 1 } : undefined) };
-    return refuseTranscoding({ lane, blobs, assetId: 'a' } as unknown as IngestContext, 'the codec');
+    return rejectTranscoding({ lane, blobs, assetId: 'a' } as unknown as IngestContext, 'the codec');
   };
-  await expect(refuse(queues.ingest)).rejects.toEqual(new LongWorkAhead('the codec'));
-  await expect(refuse(queues.ingest, mezzanineKey('a'))).resolves.toBeUndefined();
-  await expect(refuse(queues.transcode)).resolves.toBeUndefined();
+  await expect(reject(queues.ingest)).rejects.toEqual(new LongWorkAhead('the codec'));
+  await expect(reject(queues.ingest, mezzanineKey('a'))).resolves.toBeUndefined();
+  await expect(reject(queues.transcode)).resolves.toBeUndefined();
 });

@@ -15,7 +15,7 @@ const MAX_SCANNED_BYTES = 512 * 2 ** 20;
 /**
  * @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would wait noticeably
  */
-export const refuseLongReading = ({ lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
+export const rejectLongReading = ({ lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
   if (lane !== queues.ingest || media.plan) return;
   const measuresLong = asset.normalize_audio && facts.audio.length > 0 && facts.durationSeconds > MAX_MEASURED_SECONDS;
   const scansLong = isMpegStreamFormat(facts.formatName) && facts.sizeBytes > MAX_SCANNED_BYTES;
@@ -23,6 +23,6 @@ export const refuseLongReading = ({ lane, row: { asset, media } }: IngestContext
 };
 
 /** @throws LongWorkAhead in the quick lane when the asset still needs a mezzanine */
-export const refuseTranscoding = async ({ lane, blobs, assetId }: IngestContext, reason: string): Promise<void> => {
+export const rejectTranscoding = async ({ lane, blobs, assetId }: IngestContext, reason: string): Promise<void> => {
   if (lane === queues.ingest && !(await blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
 };

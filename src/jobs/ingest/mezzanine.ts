@@ -17,7 +17,7 @@ import { streamResult } from '../../pool/read-result.js';
 import type { BlobWrite } from '../../storage/blob-store.js';
 import { mezzanineIndexKey, mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
-import { refuseTranscoding } from './long-work.js';
+import { rejectTranscoding } from './long-work.js';
 
 export interface MezzanineInput {
   readonly assetId: string;
@@ -42,7 +42,7 @@ export const transcode = async (
   { reason, sequential }: Problem,
 ): Promise<MezzanineVideo> => {
   const { assetId, state, signal, logger } = context;
-  await refuseTranscoding(context, reason);
+  await rejectTranscoding(context, reason);
   logger.info({ reason, sequential }, 'mezzanine needed');
   await state.setProgress(assetId, 'transcoding', 0);
   let percent = 0;

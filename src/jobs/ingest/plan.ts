@@ -113,7 +113,12 @@ export const planClip = async (context: IngestContext, file: SourceFile, clip: C
   const mezzanine =
     clip.mezzanineTier &&
     (await makeMezzanine(context, {
-      ...{ assetId: owner, path, facts, index, sequential: true, tier: clip.mezzanineTier },
+      assetId: owner,
+      path,
+      facts,
+      index,
+      sequential: true,
+      tier: clip.mezzanineTier,
       onProgress: () => undefined,
     }));
   const settings = withOverlaysBelow(file.settings, clip.overlays);

@@ -1,11 +1,10 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import type { SourceFile } from '../../early/file/context.js';
 import type { Problem } from '../../early/file/find-problem.js';
-import { checkLimits, probeFile, refuse, sourceOf } from '../../early/file/probe-file.js';
+import { checkLimits, probeFile, reject, sourceOf } from '../../early/file/probe-file.js';
 import { type EarlyPlan, FirstSegments } from '../../early/first-segments.js';
 import { openingRanges } from '../../early/ranges.js';
-import type { StoredOverlay } from '../../early/settings.js';
-import { readSettings } from '../../early/settings.js';
+import { readSettings, type StoredOverlay } from '../../early/settings.js';
 import { continueUpload } from '../../early/upload-play.js';
 import { throwIfAborted } from '../../lib/abort.js';
 import { bucketObjectOf } from '../../lib/bucket-url.js';
@@ -23,12 +22,12 @@ import { LINKED_SOURCE, type LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
-import { LongWorkAhead, refuseLongReading } from './long-work.js';
+import { LongWorkAhead, rejectLongReading } from './long-work.js';
 import { type Planned, planClip, planSource, savePlan } from './plan.js';
 import { publish } from './publish.js';
 import { storeSource } from './store.js';
 import { storeOverlays } from './store-overlays.js';
-import { type SideCars, startSideCars } from './tracks/side-cars.js';
+import { SideCars } from './tracks/side-cars.js';
 
 /**
  * From a URL to a ready asset: store, probe, plan, warm, publish. Every step stores its result (a blob, the facts,
@@ -42,7 +41,7 @@ export const runIngest = async (context: IngestContext): Promise<void> => {
   const storingOverlays = storeOverlays({ ...context, signal: stopOverlays.signal }, overlayInputs(row.otherInputs));
   // A failure is thrown where the overlays are needed: without video they are ignored.
   storingOverlays.catch(() => undefined);
-  const sideCars = startSideCars({ ...context, state: context.tracks }, assetId);
+  const sideCars = SideCars.start({ ...context, state: context.tracks }, assetId);
   let early: EarlyPlan | undefined;
   try {
     // A clip reads what its source has stored.
@@ -93,7 +92,7 @@ const planAndWarm = async (
   // Other containers are read from the start to the end: once, instead of again for each missing part.
   if (source.staged && !isMovFormat(facts.formatName) && !context.row.media.clip) throw needsWholeFile();
   checkLimits(facts);
-  refuseLongReading(context, facts);
+  rejectLongReading(context, facts);
   const overlays = facts.video ? await storingOverlays : [];
   const file = { ...sourceOf(source), facts, settings: readSettings(context, overlays) };
   return warm(context, file, await plan(context, file, first), first);
@@ -123,9 +122,9 @@ const openSource = (
   const key = clip?.concatenated ? concatenatedKey(owner) : sourceKey(owner);
   return blobs.openLocal(key, needed).catch((error: unknown) => {
     if (!isKinoraError(error, 'not_found')) throw error;
-    if (clip) return refuse('The source asset is no longer available.');
+    if (clip) return reject('The source asset is no longer available.');
     if (error.details?.stage === LINKED_SOURCE)
-      return refuse('The input file was replaced or deleted in its bucket while it was read.');
+      return reject('The input file was replaced or deleted in its bucket while it was read.');
     throw error;
   });
 };

@@ -1,4 +1,4 @@
-import { refuse } from '../../early/file/probe-file.js';
+import { reject } from '../../early/file/probe-file.js';
 import { OriginPlay } from '../../early/origin-play.js';
 import type { StoredOverlay } from '../../early/settings.js';
 import { recordStatus } from '../../early/status.js';
@@ -38,18 +38,18 @@ const download = async (
     return undefined;
   }
   const target = await blobs.resumeWrite(sourceKey(assetId));
-  const refusal = whyNotEarly(context);
-  if (refusal !== undefined) await recordStatus(context, { status: 'stored_first', reason: refusal });
+  const obstacle = whyNotEarly(context);
+  if (obstacle !== undefined) await recordStatus(context, { status: 'stored_first', reason: obstacle });
   let early: OriginPlay | undefined;
   const fetching = fetcher.fetch(url, target, {
     signal,
     onReceived: () => pool.prepare(),
-    ...(validator !== null && { validator }),
+    validator: validator ?? undefined,
     onValidator: async (current) => {
       if (early && current !== early.validator) await early.withdraw('the source has changed');
       await state.saveSourceValidator(assetId, current);
     },
-    ...(refusal === undefined && {
+    ...(obstacle === undefined && {
       onNoRanges: (reason) => recordStatus(context, { status: 'stored_first', reason }),
       onRanges: async (remote: RemoteFile) => {
         early = await OriginPlay.open(context, remote, target, overlays);
@@ -63,7 +63,7 @@ const download = async (
   return early;
 };
 
-/** With the message that every file gets that is no video, and then the reason. */
+/** The message that every file gets that is not a video, and then the reason. */
 const notVideo = (cause: KinoraError): KinoraError =>
   new KinoraError('invalid_input', { messages: [errorRegistry.invalid_input.message, ...cause.messages], cause });
 
@@ -83,10 +83,10 @@ const linkSource = async (context: IngestContext, url: string): Promise<BucketOb
   const { assetId, linked, maxSourceBytes, logger } = context;
   const object = bucketObjectOf(url);
   if (!object) return undefined;
-  if (!linked) return refuse('The input file is in a bucket, but KINORA_SOURCE_BUCKETS is not set any more.');
+  if (!linked) return reject('The input file is in a bucket, but KINORA_SOURCE_BUCKETS is not set any more.');
   const info = await linked.find(object);
-  if (!info) return refuse('The input file could not be read: the bucket has no object with this key.');
-  if (info.sizeBytes === 0) return refuse('The input file is empty.');
+  if (!info) return reject('The input file could not be read: the bucket has no object with this key.');
+  if (info.sizeBytes === 0) return reject('The input file is empty.');
   checkSize(maxSourceBytes, info.sizeBytes);
   await linked.link(sourceKey(assetId), { ...object, ...info });
   logger.info({ bucket: object.bucket, bytes: info.sizeBytes }, 'source linked');

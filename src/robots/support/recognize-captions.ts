@@ -51,7 +51,7 @@ export const recognizeCaptions = async (
           signal,
           onProgress: async () => undefined,
           onLanguage: async (language, confidence) => {
-            speech = { ...(language !== undefined && { language }), ...(confidence !== undefined && { confidence }) };
+            speech = { language, confidence };
           },
         },
       );

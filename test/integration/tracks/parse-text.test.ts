@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startSideCars } from '#kinora/jobs/ingest/tracks/side-cars.js';
+import { SideCars } from '#kinora/jobs/ingest/tracks/side-cars.js';
 import { newId } from '#kinora/lib/ids.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { TextTracks } from '#kinora/packager/text-tracks.js';
@@ -167,7 +167,7 @@ it('has four of twenty files of an asset in memory at most, and one thread', asy
   const { signal } = new AbortController();
   const deps = { state, blobs, texts: new TextTracks(blobs, parse), fetcher: { fetch }, logger: quietLogger, signal };
   process.on('worker', count);
-  const sideCars = startSideCars(deps as unknown as Parameters<typeof startSideCars>[0], assetId);
+  const sideCars = SideCars.start(deps as unknown as Parameters<typeof SideCars.start>[0], assetId);
   try {
     sideCars.planned({ durationSeconds: 10 } as Parameters<typeof sideCars.planned>[0]);
     expect(await done).toBe(tracks.length);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { deleteOldEvents } from '#kinora/db/tables/server/event.js';
-import { createWebhookDeliverer } from '#kinora/jobs/deliver-webhooks.js';
-import { createEventPurge } from '#kinora/jobs/purge-events.js';
+import { purgeEvents } from '#kinora/jobs/purge-events.js';
+import { WebhookDeliverer } from '#kinora/jobs/webhook-deliverer.js';
 import type { WebhookSender } from '#kinora/net/send-webhook.js';
 import { describeOnBothEngines } from '../../contract/engines.js';
 import { memoryLogger } from '../../support/memory-logger.js';
@@ -54,7 +54,7 @@ describeOnBothEngines('a backlog', (database) => {
       },
     };
     const beforeBytes = process.memoryUsage().heapUsed;
-    const deliverer = createWebhookDeliverer({ database: database(), sender, clock, logger, mayWork: () => true });
+    const deliverer = new WebhookDeliverer({ database: database(), sender, clock, logger, mayWork: () => true });
     await deliverer.start();
     await until('a thousand are sent', () => sent > 1000 && active === 8, 120_000);
     expect(mostActive).toBe(8);
@@ -64,16 +64,16 @@ describeOnBothEngines('a backlog', (database) => {
     await deliverer.stop(1000);
     expect(logger.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
 
-    const purge = createEventPurge({ database: database(), clock, logger, retentionMs: HOUR_MS });
+    const purge = () => purgeEvents({ database: database(), clock, logger, retentionMs: HOUR_MS });
     const states = async () => {
       const { rows } = await sql<{ state: string; count: number }>`
         select state, count(*)::integer as count from webhook_delivery group by state`.execute(db);
       return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     };
     const before = await states();
-    expect(await purge.run()).toBe(before.succeeded);
+    expect(await purge()).toBe(before.succeeded);
     expect(await states()).toEqual({ pending: before.pending });
-    expect(await purge.run()).toBe(0);
+    expect(await purge()).toBe(0);
     // Nobody waits for what a disabled webhook was to get.
     await sql`update webhook set enabled = false`.execute(db);
     expect(await deleteOldEvents(db, clock.now(), 50)).toBe(50);

@@ -25,7 +25,7 @@ export const describeInputFile = (facts: SourceFacts): object => ({
       encoding: audio.codec,
       channels: audio.channels,
       sample_rate: audio.sampleRate,
-      ...(audio.sampleSizeBits !== undefined && { sample_size: audio.sampleSizeBits }),
+      sample_size: audio.sampleSizeBits,
       ...describeLabel(audio),
     })),
     ...(facts.text ?? []).map((text) => ({ type: 'text', encoding: text.codec, ...describeLabel(text) })),
@@ -39,7 +39,7 @@ export const describeInputFile = (facts: SourceFacts): object => ({
 
 const describeLabel = ({ language, title }: StreamLabel): object => ({
   ...(language !== undefined && { language_code: languageOf(language) }),
-  ...(title !== undefined && { name: title }),
+  name: title,
 });
 
 const round3 = (value: number): number => Math.round(value * 1000) / 1000;

@@ -1,6 +1,6 @@
 import type { TrackMedia } from '../../../domain/tracks/track-state.js';
 import { checkSanity } from '../../../early/file/find-problem.js';
-import { checkLimits, probeFile, refuse } from '../../../early/file/probe-file.js';
+import { checkLimits, probeFile, reject } from '../../../early/file/probe-file.js';
 import { readIndex } from '../../../early/file/read-index.js';
 import { planAlternateAudio } from '../../../media/plan/alternate-audio.js';
 import { clipStartSeconds, originOf } from '../../../media/plan/clip.js';
@@ -75,7 +75,7 @@ const withAudio = async (
     checkLimits(facts);
     if (facts.audio.length === 0) {
       const reasons = facts.unplayable?.filter(({ type }) => type === 'audio').map(({ reason }) => reason) ?? [];
-      refuse(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
+      reject(...(reasons.length > 0 ? reasons : ['The input file does not contain any audio.']));
     }
     const { track } = context;
     const isStream = isStreamOfAsset(media);
@@ -120,8 +120,8 @@ const planAudio = async (
     ? { zeroSeconds: num / den }
     : copied && { zeroSeconds: copied.zeroSeconds + clipStartSeconds(asset, copied.clip) };
   const cut = (gain?: Gain): AudioPlan =>
-    planAlternateAudio({ facts, index, plan: asset, ...zero, ...(gain && { gain }) }) ??
-    refuse('The input file does not contain any playable duration.');
+    planAlternateAudio({ facts, index, plan: asset, ...zero, gain }) ??
+    reject('The input file does not contain any playable duration.');
   const audio = cut();
   const gain = normalize ? await measureGain(context, path, audio) : undefined;
   return { asset, audio: gain ? cut(gain) : audio };

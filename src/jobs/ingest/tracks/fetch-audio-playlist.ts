@@ -1,7 +1,7 @@
 import { KinoraError } from '../../../lib/errors.js';
 import { readMediaPlaylist } from '../../../media/playlist/read-playlist.js';
 import type { SourceFetcher } from '../../../net/fetch-source.js';
-import type { BlobWrite } from '../../../storage/blob-store.js';
+import type { BlobInfo, BlobWrite } from '../../../storage/blob-store.js';
 
 /** A segment has at most some tens of seconds of audio. */
 const MAX_PIECE_BYTES = 64 * 2 ** 20;
@@ -18,7 +18,7 @@ export const fetchAudioPlaylist = async (
   { fetcher, signal }: { readonly fetcher: SourceFetcher; readonly signal: AbortSignal },
 ): Promise<void> => {
   const fetchPiece = async (pieceUrl: string, maxBytes: number): Promise<Buffer> => {
-    const piece = createMemoryWrite();
+    const piece = new MemoryWrite();
     await fetcher.fetch(pieceUrl, piece, { signal, maxBytes });
     return piece.bytes();
   };
@@ -35,30 +35,46 @@ export const fetchAudioPlaylist = async (
 };
 
 /** Keeps a small file in memory. */
-const createMemoryWrite = (): BlobWrite & { bytes(): Buffer } => {
-  let chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  const clear = async (): Promise<void> => {
-    chunks = [];
-    sizeBytes = 0;
-  };
-  const bytes = (): Buffer => Buffer.concat(chunks, sizeBytes);
-  return {
-    get offsetBytes() {
-      return sizeBytes;
-    },
-    write: async (chunk) => {
-      // The caller may use its buffer again.
-      chunks.push(Uint8Array.from(chunk));
-      sizeBytes += chunk.byteLength;
-    },
-    restart: clear,
-    discard: clear,
-    commit: async () => ({ sizeBytes }),
-    suspend: async () => undefined,
-    sync: async () => undefined,
-    read: async (offset, length) => bytes().subarray(offset, offset + length),
-    stage: () => Promise.reject(new KinoraError('internal_error', { details: { stage: 'a file in memory' } })),
-    bytes,
-  };
-};
+class MemoryWrite implements BlobWrite {
+  private chunks: Uint8Array[] = [];
+  private sizeBytes = 0;
+
+  bytes(): Buffer {
+    return Buffer.concat(this.chunks, this.sizeBytes);
+  }
+
+  get offsetBytes(): number {
+    return this.sizeBytes;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    // The caller may use its buffer again.
+    this.chunks.push(Uint8Array.from(chunk));
+    this.sizeBytes += chunk.byteLength;
+  }
+
+  async restart(): Promise<void> {
+    this.chunks = [];
+    this.sizeBytes = 0;
+  }
+
+  async commit(): Promise<BlobInfo> {
+    return { sizeBytes: this.sizeBytes };
+  }
+
+  async suspend(): Promise<void> {}
+
+  async sync(): Promise<void> {}
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    return this.bytes().subarray(offset, offset + length);
+  }
+
+  discard(): Promise<void> {
+    return this.restart();
+  }
+
+  stage(): never {
+    throw new KinoraError('internal_error', { details: { stage: 'a file in memory' } });
+  }
+}

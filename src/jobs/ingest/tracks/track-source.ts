@@ -54,8 +54,8 @@ export const fetchTrackSource = async (
   if (playlist !== undefined) return fetchAudioPlaylist(playlist, await blobs.resumeWrite(key), { fetcher, signal });
   await fetcher.fetch(track.url, await blobs.resumeWrite(key), {
     signal,
-    ...(maxBytes !== undefined && { maxBytes }),
-    ...(track.source_validator !== null && { validator: track.source_validator }),
+    maxBytes,
+    validator: track.source_validator ?? undefined,
     onValidator: (validator) => state.saveValidator(track.id, validator),
   });
 };
