@@ -1,4 +1,4 @@
-// Answers who may watch: who has started to play goes on, with segments that were made before the plan was certain.
+// Answers who may watch: who already plays, from segments made before the plan was certain.
 
 import type { SegmentStore } from '../cache/segment-store.js';
 import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.js';
@@ -23,11 +23,17 @@ interface FirstSegmentsContext {
 
 const OTHER_PLAN = 'the stored file has another plan';
 
-/** The segments that a player requests first. They are started while the source is still being checked. */
+/**
+ * The segments that a player requests first. They are started while the source is still being
+ * checked.
+ */
 export class FirstSegments {
   private started: { readonly plan: Plan; readonly made: Promise<void>; readonly end: LinkedAbort } | undefined;
 
-  /** `early` is what plays already. Without it, the files in the cache are those of an earlier process. */
+  /**
+   * `early` is what plays already. Without it, the files in the cache are those of an earlier
+   * process.
+   */
   constructor(
     private readonly context: FirstSegmentsContext,
     private early: EarlyPlan | undefined,
@@ -43,8 +49,8 @@ export class FirstSegments {
 
   /** Removes what was made by another plan. */
   async keepOnly(plan: Plan): Promise<void> {
-    const made = this.started ?? this.early;
-    if (!made || !isPrefixOf(made.plan, plan)) await this.discard(OTHER_PLAN);
+    const current = this.started ?? this.early;
+    if (!current || !isPrefixOf(current.plan, plan)) await this.discard(OTHER_PLAN);
   }
 
   /** Waits for the segments of `plan`, which are made unless they have been started. */
@@ -59,7 +65,10 @@ export class FirstSegments {
     this.started = undefined;
   }
 
-  /** Does so and removes what was made; `reason` says why the asset can't play on, if it plays early. */
+  /**
+   * Does so and removes what was made; `reason` says why the asset can't play on, if it plays
+   * early.
+   */
   async discard(reason: string): Promise<void> {
     await this.stop();
     await this.remove(reason);

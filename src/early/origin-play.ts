@@ -26,8 +26,8 @@ export interface OriginPlayContext extends PlanContext {
 }
 
 /**
- * For files of this size or more, the download of the rest waits until the first segments are made, so that these get
- * the full bandwidth.
+ * For files of this size or more, the download of the rest waits until the first segments are made,
+ * so that these get the full bandwidth.
  */
 const LARGE_BYTES = 256 * 2 ** 20;
 const MAX_WAIT_MS = 10_000;
@@ -38,9 +38,9 @@ const MISMATCHES: Readonly<Record<Doubt, string>> = {
 };
 
 /**
- * An asset that plays while its source is downloaded. It is planned from the headers and the index of the source; parts
- * that viewers request are fetched before the rest. The plan is not stored: it is made again from the stored file before
- * the asset is ready.
+ * An asset that plays while its source is downloaded. It is planned from the headers and the index
+ * of the source; parts that viewers request are fetched before the rest. The plan is not stored: it
+ * is made again from the stored file before the asset is ready.
  */
 export class OriginPlay {
   private readonly startedMs: number;
@@ -57,8 +57,8 @@ export class OriginPlay {
   }
 
   /**
-   * Undefined when the file can't be played this way. It is then stored first, and any errors in it are reported after
-   * that.
+   * Undefined when the file can't be played this way. It is then stored first, and any errors in it
+   * are reported after that.
    */
   static async open(
     context: OriginPlayContext,
@@ -113,7 +113,8 @@ export class OriginPlay {
   private async publish(overlays: readonly StoredOverlay[]): Promise<boolean> {
     const { assetId, clock, earlySources, logger, segments, state } = this.context;
     const early = await new Planner(this.context).ranges(this.source, overlays);
-    // Of an earlier run that was killed: nothing compared the parts that they were made from with the download.
+    // Of an earlier run that was killed: nothing compared the parts that they were made from with
+    // the download.
     await segments.removeAsset(assetId);
     if (typeof early === 'string') await this.withdraw(early);
     if (typeof early === 'string' || this.ended) return false;
@@ -156,14 +157,17 @@ export class OriginPlay {
   }
 }
 
-/** Calls `onFailed` when the origin has another file, or does not send a range after several tries. */
+/**
+ * Calls `onFailed` when the origin has another file, or does not send a range after several tries.
+ */
 const watchFailures = (remote: RemoteFile, onFailed: (error: KinoraError) => void): RemoteFile => ({
   ...remote,
   read: async function* (range, signal) {
     try {
       yield* remote.read(range, signal);
     } catch (error) {
-      // The download waits while a range is read, so viewers of an origin that sends none would hold it up for good.
+      // The download waits while a range is read, so viewers of an origin that sends none would
+      // hold it up for good.
       if (isKinoraError(error) && !signal.aborted) onFailed(error);
       throw error;
     }

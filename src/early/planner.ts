@@ -1,4 +1,5 @@
-// Answers what the plan is: of a whole file, of ranges of a file, or of the beginning of one that grows.
+// Answers what the plan is: of a whole file, of ranges of a file, or of the beginning of one that
+// grows.
 
 import { growingPlan } from '../media/plan/growing-plan.js';
 import { hasLimitedRungs } from '../media/plan/ladder.js';
@@ -44,7 +45,9 @@ export interface WholeFileWork {
   readonly knownProblem?: Problem | undefined;
   /** The sanity check of this file, if it already runs. */
   readonly sanity?: Promise<SanityResult> | undefined;
-  /** Called with the plan that is used unless the sanity check, which still runs, finds a problem. */
+  /**
+   * Called with the plan that is used unless the sanity check, which still runs, finds a problem.
+   */
   readonly onLikely?: ((plan: Plan) => void) | undefined;
   readonly measureGain: (draft: DraftPlan) => Promise<Gain | undefined>;
   readonly transcode: (problem: Problem) => Promise<MezzanineVideo>;
@@ -61,13 +64,16 @@ type ReadFile = <T>(use: (file: LocalBlob) => Promise<T>) => Promise<T>;
 const NOTHING_YET = { ranges: [], isStored: false };
 
 /**
- * Plans an asset. Each plan takes the same six steps, as far as the file allows: probe, check the limits, index, decide
- * how frames are read, draft, and finish with what is measured.
+ * Plans an asset. Each plan takes the same six steps, as far as the file allows: probe, check the
+ * limits, index, decide how frames are read, draft, and finish with what is measured.
  */
 export class Planner {
   constructor(private readonly context: PlanContext) {}
 
-  /** The plan of a stored file whose facts and index are known. The frames are transcoded first if they have to be. */
+  /**
+   * The plan of a stored file whose facts and index are known. The frames are transcoded first if
+   * they have to be.
+   */
   async whole(file: SourceFile, index: SourceIndex, work: WholeFileWork): Promise<Plan> {
     const { facts, settings } = file;
     const isDirect = !work.knownProblem && whyTranscoded(facts, index) === undefined;
@@ -85,8 +91,8 @@ export class Planner {
   }
 
   /**
-   * The plan of a file of which ranges can be read; `isPrefix` when only its start can be. A reason when locating the
-   * frames requires the whole file, or when the frames are transcoded first.
+   * The plan of a file of which ranges can be read; `isPrefix` when only its start can be. A reason
+   * when locating the frames requires the whole file, or when the frames are transcoded first.
    */
   async ranges(
     source: RangeSource,
@@ -124,9 +130,9 @@ export class Planner {
   }
 
   /**
-   * The plan of the first segments of a file, from its first `receivedBytes` bytes, which are read as a file that ends
-   * there. `known` are the facts from an earlier call. Undefined when too little has arrived; a reason when the rest of
-   * the file may change the segments.
+   * The plan of the first segments of a file, from its first `receivedBytes` bytes, which are read
+   * as a file that ends there. `known` are the facts from an earlier call. Undefined when too
+   * little has arrived; a reason when the rest of the file may change the segments.
    */
   async prefix(receivedBytes: number, known: SourceFacts | undefined): Promise<GrownPlan | string | undefined> {
     const { assetId, blobs } = this.context;
@@ -210,8 +216,8 @@ const hasVariableRate = ({ formatName, video }: SourceFacts, index: SourceIndex)
   !findConstantRate(listFrames(index.video, formatName), video.timeBase);
 
 /**
- * A frame can't be displayed longer than this: the audio for it is made in memory (about 1 MB per second), and such
- * long pauses have only been seen in files with a damaged index.
+ * A frame can't be displayed longer than this: the audio for it is made in memory (about 1 MB per
+ * second), and such long pauses have only been seen in files with a damaged index.
  */
 const MAX_SEGMENT_SECONDS = 300;
 

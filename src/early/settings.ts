@@ -8,7 +8,10 @@ import type { Size } from '../media/plan/ladder.js';
 import type { OverlayPlacement } from '../media/plan/plan.js';
 import type { AssetSettings } from '../media/plan/plan-asset.js';
 
-/** A stored overlay and its requested appearance; its position is computed when the shape of the frame is known. */
+/**
+ * A stored overlay and its requested appearance; its position is computed when the shape of the
+ * frame is known.
+ */
 export interface StoredOverlay {
   readonly input: OverlayInput;
   readonly file: OverlayFile;

@@ -16,8 +16,8 @@ export interface EarlySource extends IndexedSource {
 }
 
 /**
- * The assets that play while they are still being ingested. Kept in memory only: the plan is made again from the stored
- * file before the asset is ready.
+ * The assets that play while they are still being ingested. Kept in memory only: the plan is made
+ * again from the stored file before the asset is ready.
  */
 export class EarlySources {
   private readonly sources = new Map<string, EarlySource>();

@@ -40,7 +40,9 @@ export interface UploadPlayDeps {
 export interface PlayableUpload {
   readonly upload: Row<'upload'>;
   readonly settings: UploadSettings;
-  /** What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`. */
+  /**
+   * What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`.
+   */
   readonly source: RangeSource;
   /** The file has no index at its start: it is planned again and again from what has arrived. */
   readonly grows: boolean;
@@ -50,15 +52,18 @@ export interface PlayableUpload {
 
 /** A file is planned again when this many times as many bytes have arrived … */
 const NEXT_TRY = 1.5;
-/** … and one that grows, which is read from its start each time, after this share of it at most: three files in all. */
+/**
+ * … and one that grows, which is read from its start each time, after this share of it at most:
+ * three files in all.
+ */
 const NEXT_SHARE = 1 / 6;
 const ANNOUNCE_AGAIN_MS = 1000;
 const OTHER_PLAN = 'the frames that arrived later need another plan';
 
 /**
- * Plans the asset of an upload from its index, then lets what has arrived play. A file that grows has no index at its
- * start; it is planned again and again from what has arrived. The plan is not stored: it is made again from the complete
- * file before the asset is ready.
+ * Plans the asset of an upload from its index, then lets what has arrived play. A file that grows
+ * has no index at its start; it is planned again and again from what has arrived. The plan is not
+ * stored: it is made again from the complete file before the asset is ready.
  */
 export class UploadPlay {
   private readonly assetId: string;
@@ -162,7 +167,8 @@ export class UploadPlay {
     if (this.published) return earlySources.publish(assetId, { ...early, upload: this.published });
     const { upload, settings } = this.playable;
     const playbackIds = upload.early_playback_ids ?? newPlaybackIds(settings);
-    // Of a server that was killed: the sender may send other bytes for those that were not acknowledged.
+    // Of a server that was killed: the sender may send other bytes for those that were not
+    // acknowledged.
     await segments.removeAsset(assetId);
     if (this.stopped.signal.aborted) return;
     // First, because receivers of the event play at once.
@@ -177,7 +183,10 @@ export class UploadPlay {
     this.warm(early.plan);
   }
 
-  /** Repeated until the database answers: what plays is published only once. Returns false when the upload has ended. */
+  /**
+   * Repeated until the database answers: what plays is published only once. Returns false when the
+   * upload has ended.
+   */
   private async announce(playbackIds: readonly EarlyPlaybackId[]): Promise<boolean> {
     for (;;) {
       try {

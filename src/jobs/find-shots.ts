@@ -28,7 +28,10 @@ export interface ShotsDeps {
 /** Short enough that a restart loses little work. */
 const CHUNK_SECONDS = 60;
 
-/** Reads an asset's frames once, part by part, and finds where its shots begin. Finished parts survive a restart. */
+/**
+ * Reads an asset's frames once, part by part, and finds where its shots begin. Finished parts
+ * survive a restart.
+ */
 export const createShotsWorker = (deps: ShotsDeps): QueueWorker => ({
   queue: queues.findShots,
   concurrency: 1,
@@ -67,12 +70,12 @@ const searchShots = async (
   video: VideoPlan,
   signal: AbortSignal,
 ): Promise<number[]> => {
-  const found: ShotScores[] = [];
+  const scored: ShotScores[] = [];
   for (const part of planShotScores(video, CHUNK_SECONDS)) {
-    const key = shotScoresKey(assetId, orderId, found.length);
+    const key = shotScoresKey(assetId, orderId, scored.length);
     const stored = await blobs.read(key);
     if (stored) {
-      found.push((await json(stored)) as ShotScores);
+      scored.push((await json(stored)) as ShotScores);
       continue;
     }
     const frames = await OpenFrames.open(blobs, asset);
@@ -80,11 +83,11 @@ const searchShots = async (
       const job: ShotScoresJob = { ...part, source: { ...frames.source, formatName: video.formatName }, threads: 1 };
       const scores = await pool.run(job, { priority: mediaPriority.background, signal });
       await blobs.put(key, Buffer.from(JSON.stringify(scores)));
-      logger.debug({ asset_id: assetId, part: found.length }, 'shot detection part done');
-      found.push(scores);
+      logger.debug({ asset_id: assetId, part: scored.length }, 'shot detection part done');
+      scored.push(scores);
     } finally {
       await frames.release();
     }
   }
-  return findShots(joinScores(found), video.timescale, video.boundaries.at(-1)!);
+  return findShots(joinScores(scored), video.timescale, video.boundaries.at(-1)!);
 };

@@ -30,7 +30,7 @@ export interface RenditionDeps {
   readonly logger: Logger;
 }
 
-type Work = NonNullable<Awaited<ReturnType<RenditionState['find']>>>;
+type RenditionWork = NonNullable<Awaited<ReturnType<RenditionState['find']>>>;
 
 /** Makes files from segments, and removes the files of deleted renditions. */
 export const createRenditionWorkers = (deps: RenditionDeps, concurrency: number): QueueWorker[] => [
@@ -80,7 +80,7 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
   const startedMs = deps.clock.monotonicMs();
   const video = file.size && chooseVideoRendition(plan.video!, file.size, work.asset.video_quality);
   const asset: PlayableAsset = { id: assetId, plan, further: video && { video: [video] } };
-  const made = await writeSegmentsFile(deps, {
+  const written = await writeSegmentsFile(deps, {
     asset,
     tracks: tracksOf(plan, video?.name),
     key: renditionKey(assetId, renditionId),
@@ -90,13 +90,13 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
       if (!(await state.saveProgress(renditionId, fraction))) throw new KinoraError('not_found');
     },
   });
-  await state.complete(renditionId, { ...made, ...(video && { frame: video }) });
+  await state.complete(renditionId, { ...written, ...(video && { frame: video }) });
   await blobs.deletePrefix(partsPrefix);
   const elapsedMs = Math.round(deps.clock.monotonicMs() - startedMs);
-  deps.logger.info({ name: file.name, size_bytes: made.sizeBytes, elapsed_ms: elapsedMs }, 'static rendition ready');
+  deps.logger.info({ name: file.name, size_bytes: written.sizeBytes, elapsed_ms: elapsedMs }, 'static rendition ready');
 };
 
-const planFile = ({ rendition, asset }: Work, plan: Plan): RenditionFile | undefined => {
+const planFile = ({ rendition, asset }: RenditionWork, plan: Plan): RenditionFile | undefined => {
   const { name, resolution } = rendition;
   const source = renditionSource(plan);
   return resolution === null

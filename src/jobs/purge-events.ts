@@ -3,7 +3,9 @@ import { deleteOldEvents } from '../db/tables/server/event.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 
-/** Small enough that a batch, with all its deliveries and attempts, never delays requests for long. */
+/**
+ * Small enough that a batch, with all its deliveries and attempts, never delays requests for long.
+ */
 const BATCH = 200;
 
 interface EventPurgeOptions {
@@ -13,7 +15,10 @@ interface EventPurgeOptions {
   readonly retentionMs: number;
 }
 
-/** Removes events by age, with their deliveries, and returns how many; events with pending deliveries stay. */
+/**
+ * Removes events by age, with their deliveries, and returns how many; events with pending
+ * deliveries stay.
+ */
 export const purgeEvents = async (
   { database, clock, logger, retentionMs }: EventPurgeOptions,
   isStopping = () => false,

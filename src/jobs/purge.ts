@@ -19,7 +19,7 @@ export const removeAssetFiles = async (
   assetId: string,
 ): Promise<void> => {
   earlySources.withdraw(assetId);
-  // In this order: without a source, no further segment can be made.
+  // In this order: without a source, no more segments can be packaged.
   await blobs.deletePrefix(assetPrefix(assetId));
   await segments.removeAsset(assetId);
 };
@@ -36,8 +36,9 @@ export interface PurgeDeps extends AssetFiles {
 const AGAIN_AFTER_MS = 10 * 60_000;
 
 /**
- * Removes a deleted asset's blobs and cached files. This runs twice, because a run that was writing for the asset may
- * publish a file just after the first purge and be killed before it can remove that file.
+ * Removes a deleted asset's blobs and cached files. This runs twice, because a run that was writing
+ * for the asset may publish a file just after the first purge and be killed before it can remove
+ * that file.
  */
 export const createPurgeHandler =
   (deps: PurgeDeps): JobHandler<{ assetId: string; isLast?: boolean }> =>

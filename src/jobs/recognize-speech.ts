@@ -19,7 +19,9 @@ export interface RecognitionDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly transcriber?: Transcriber | undefined;
 }
 
-/** Makes the text of generated tracks and of the captions that robots jobs request, one at a time. */
+/**
+ * Makes the text of generated tracks and of the captions that robots jobs request, one at a time.
+ */
 export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => ({
   queue: queues.recognizeSpeech,
   concurrency: 1,

@@ -15,7 +15,8 @@ interface SettleDeps {
 const TIME_OUT_CONCURRENCY = 2;
 
 /**
- * Ends expired uploads, and creates the assets of uploads whose last byte arrived just before the server was killed.
+ * Ends expired uploads, and creates the assets of uploads whose last byte arrived just before the
+ * server was killed.
  */
 export const createUploadWorkers = ({ database, clock, writers }: SettleDeps): QueueWorker[] => [
   {

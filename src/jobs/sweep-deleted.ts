@@ -13,8 +13,9 @@ interface SweepDeletedDeps {
 }
 
 /**
- * Removes what this server has cached of assets that other servers delete: at once when it is told, and at the start and
- * after a lost connection by asking which assets still exist. Returns a function that stops it.
+ * Removes what this server has cached of assets that other servers delete: at once when it is told,
+ * and at the start and after a lost connection by asking which assets still exist. Returns a
+ * function that stops it.
  */
 export const sweepDeleted = async (deps: SweepDeletedDeps): Promise<() => Promise<void>> => {
   const { database, store, earlySources, logger } = deps;

@@ -12,8 +12,9 @@ interface SweepDeps {
 }
 
 /**
- * Removes unfinished files of earlier runs that nobody will complete. Only downloads and uploads continue where they
- * stopped; every other file is written from its start. Must be called before jobs and uploads start.
+ * Removes unfinished files of earlier runs that nobody will complete. Only downloads and uploads
+ * continue where they stopped; every other file is written from its start. Must be called before
+ * jobs and uploads start.
  */
 export const sweepUnfinished = async ({ database, blobs, logger }: SweepDeps): Promise<void> => {
   const { assetIds, tracks } = await listUnfinishedSources(database.queryable);

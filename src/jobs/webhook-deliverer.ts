@@ -9,8 +9,8 @@ import type { Logger } from '../telemetry/logger.js';
 import { WebhookResults } from './webhook-results.js';
 
 /**
- * Concurrent requests to one receiver. There is no limit over all receivers, so that dead ones can't block the
- * others.
+ * Concurrent requests to one receiver. There is no limit over all receivers, so that dead ones
+ * can't block the others.
  */
 const PER_WEBHOOK = 8;
 /** Webhooks whose deliveries one query finds. */
@@ -45,14 +45,17 @@ const logOutcome = (logger: Logger, due: DueDelivery, result: AttemptResult): vo
 };
 
 /**
- * Sends what `recordEvent` wrote. The table is the queue, and only this process reads it (of several servers, the one
- * that has the lease), so running deliveries are kept in memory: after a crash they are still due.
+ * Sends what `recordEvent` wrote. The table is the queue, and only this process reads it (of
+ * several servers, the one that has the lease), so running deliveries are kept in memory: after a
+ * crash they are still due.
  */
 export class WebhookDeliverer {
   private readonly receivers = new Map<string, Receiver>();
   /** The webhooks whose due deliveries are looked up next. */
   private readonly ready = new Set<string>();
-  /** Deliveries that are being sent or whose outcome is not stored yet: they must not be sent again. */
+  /**
+   * Deliveries that are being sent or whose outcome is not stored yet: they must not be sent again.
+   */
   private readonly active = new Set<string>();
   private readonly running = new Set<Promise<void>>();
   private readonly cut = new AbortController();
@@ -72,7 +75,10 @@ export class WebhookDeliverer {
     void this.poll();
   }
 
-  /** Sends nothing new and waits at most `limitMs` for running requests; those cut off are sent again later. */
+  /**
+   * Sends nothing new and waits at most `limitMs` for running requests; those cut off are sent
+   * again later.
+   */
   async stop(limitMs: number): Promise<void> {
     this.isStopping = true;
     clearTimeout(this.timer);
@@ -150,7 +156,8 @@ export class WebhookDeliverer {
     receiver.requests++;
     const result = await attemptDelivery(this.options, due, this.cut.signal);
     receiver.requests--;
-    // The next deliveries can be sent while the outcome is stored. Finding several costs as much as finding one.
+    // The next deliveries can be sent while the outcome is stored. Finding several costs as much as
+    // finding one.
     if (receiver.hasMore && receiver.requests <= PER_WEBHOOK / 2) this.wake(due.webhook_id);
     if (this.cut.signal.aborted && !result.succeeded) return;
     logOutcome(this.options.logger, due, result);

@@ -32,7 +32,10 @@ export interface SegmentsFile {
   readonly tracks: readonly SegmentsTrack[];
   /** The key of the finished file. */
   readonly key: string;
-  /** The prefix of the parts collected so far; the caller removes them when the file is no longer being made. */
+  /**
+   * The prefix of the parts collected so far; the caller removes them when the file is no longer
+   * being made.
+   */
   readonly partsPrefix: string;
   readonly signal: AbortSignal;
   /** 0 to 1, after each part; throws to cancel. */
@@ -40,16 +43,16 @@ export interface SegmentsFile {
 }
 
 /**
- * The number of segments of each track that are stored together, and the most that a killed run loses. It equals the
- * number that one audio job makes.
+ * The number of segments of each track that are stored together, and the most that a killed run
+ * loses. It equals the number that one audio job makes.
  */
 const PART_SEGMENTS = 8;
 const MAX_READS = 3;
 
 /**
- * Collects the segments that viewers also get, one at a time and with a lower priority than viewers, and adds an
- * index at the start. They are stored in parts, so that a restart continues after the last one even if the cache has
- * evicted segments.
+ * Collects the segments that viewers also get, one at a time and with a lower priority than
+ * viewers, and adds an index at the start. They are stored in parts, so that a restart continues
+ * after the last one even if the cache has evicted segments.
  */
 export const writeSegmentsFile = async (
   deps: SegmentsFileDeps,

@@ -1,3 +1,5 @@
+// Answers what can be read now: what a step on one file gets.
+
 import type { PresentRanges } from '../../lib/byte-ranges.js';
 import type { AssetSettings } from '../../media/plan/plan-asset.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';

@@ -1,3 +1,5 @@
+// Answers what the plan is: whether segments can be decoded directly from a file.
+
 import { KinoraError } from '../../lib/errors.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
 import { refusals } from '../../media/source/refusals.js';
@@ -43,7 +45,10 @@ export const checkSanity = async (
   return sanity;
 };
 
-/** Why segments can't be decoded directly from the source, according to its index and to `checkSanity`. */
+/**
+ * Why segments can't be decoded directly from the source, according to its index and to
+ * `checkSanity`.
+ */
 export const findProblem = (facts: SourceFacts, index: SourceIndex, sanity: SanityResult): Problem | undefined => {
   if (!facts.video) return undefined;
   const access = decideAccess(facts, index);

@@ -1,3 +1,5 @@
+// Answers what the plan is: which bitrates the frames need.
+
 import { isKinoraError } from '../../lib/errors.js';
 import { bitrateScale, pickSamplePositions, SAMPLE_BOX } from '../../media/plan/bitrate-scale.js';
 import { fitInto } from '../../media/plan/ladder.js';
@@ -17,8 +19,8 @@ interface MeasureContext extends Pick<FileContext, 'blobs' | 'pool' | 'signal'> 
 }
 
 /**
- * The factor for the ladder's bitrates. In quality `plus` it is measured by encoding a few short samples. `index` is
- * that of the stream that the plan reads.
+ * The factor for the ladder's bitrates. In quality `plus` it is measured by encoding a few short
+ * samples. `index` is that of the stream that the plan reads.
  */
 export const measureBitrateScale = async (
   context: MeasureContext,

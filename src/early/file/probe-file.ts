@@ -1,3 +1,5 @@
+// Answers what the plan is: what a file contains, and whether it is within the limits.
+
 import { KinoraError } from '../../lib/errors.js';
 import { isMatroskaFormat, isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
@@ -35,11 +37,16 @@ export const checkLimits = (facts: SourceFacts): void => {
   checkDuration(declaredSeconds(facts));
 };
 
-/** How long the video and the audio are according to the file; 0 when that is unknown, because the plan is checked later. */
+/**
+ * How long the video and the audio are according to the file; 0 when that is unknown, because the
+ * plan is checked later.
+ */
 const declaredSeconds = ({ formatName, durationSeconds, video, audio, text }: SourceFacts): number => {
-  // The apparent duration of an MPEG stream is the difference of two time stamps, and one may be wrong.
+  // The apparent duration of an MPEG stream is the difference of two time stamps, and one may be
+  // wrong.
   if (isMpegStreamFormat(formatName)) return 0;
-  // Matroska only declares when the last stream ends, and the last cue of subtitles may end at any time.
+  // Matroska only declares when the last stream ends, and the last cue of subtitles may end at any
+  // time.
   if (isMatroskaFormat(formatName) && text) return 0;
   const longest = Math.max(video?.durationSeconds ?? 0, ...audio.map((stream) => stream.durationSeconds));
   return longest > 0 ? Math.min(longest, durationSeconds) : durationSeconds;

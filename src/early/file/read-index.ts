@@ -1,3 +1,5 @@
+// Answers what the plan is: where the packets of a file are.
+
 import { buffer } from 'node:stream/consumers';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
@@ -19,7 +21,9 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
-/** Reads the index stored under `key`, or has a media process index the file and stores the result. */
+/**
+ * Reads the index stored under `key`, or has a media process index the file and stores the result.
+ */
 export const readIndex = async (
   context: FileContext,
   key: string,
@@ -36,8 +40,8 @@ export const readIndex = async (
 };
 
 /**
- * Indexes a file. For an incomplete file this works only if its tables are sufficient, or for what its start contains,
- * `isPrefix`.
+ * Indexes a file. For an incomplete file this works only if its tables are sufficient, or for what
+ * its start contains, `isPrefix`.
  */
 export const makeIndex = (
   { pool, temporaryDir, signal }: FileContext,
@@ -57,7 +61,10 @@ export const makeIndex = (
     return readResult(outPath, MAX_INDEX_BYTES);
   });
 
-/** The index of an incomplete Matroska file, by the smallest and by the largest assumptions, or why there is none. */
+/**
+ * The index of an incomplete Matroska file, by the smallest and by the largest assumptions, or why
+ * there is none.
+ */
 export const predictIndexes = async (
   { pool, temporaryDir, signal }: FileContext,
   file: MediaSource,

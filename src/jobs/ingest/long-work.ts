@@ -4,16 +4,26 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import { mezzanineKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
-/** Ends a run that would occupy its slot for a long time; the asset continues in the queue for long work. */
+/**
+ * Ends a run that would occupy its slot for a long time; the asset continues in the queue for long
+ * work.
+ */
 export class LongWorkAhead extends Error {}
 
-/** Measuring loudness decodes all audio up to six times, which takes about a second per minute of audio. */
+/**
+ * Measuring loudness decodes all audio up to six times, which takes about a second per minute of
+ * audio.
+ */
 const MAX_MEASURED_SECONDS = 300;
-/** Indexing an MPEG stream reads the whole file once, and concatenated recordings take two more passes. */
+/**
+ * Indexing an MPEG stream reads the whole file once, and concatenated recordings take two more
+ * passes.
+ */
 const MAX_SCANNED_BYTES = 512 * 2 ** 20;
 
 /**
- * @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would wait noticeably
+ * @throws LongWorkAhead in the quick lane when a plan reads so much of the source that others would
+ * wait noticeably
  */
 export const rejectLongReading = ({ lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
   if (lane !== queues.ingest || media.plan) return;

@@ -65,15 +65,15 @@ export const transcode = async (
     percent = now;
     writing ??= write();
   };
-  const work = makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
-  const mezzanine = await work.finally(() => writing);
+  const making = makeMezzanine(context, { assetId, path, facts, index, sequential, tier, onProgress });
+  const mezzanine = await making.finally(() => writing);
   await state.setProgress(assetId, 'ingesting', 0);
   return mezzanine;
 };
 
 /**
- * Re-encodes the frames once, in parallel chunks that are cut at key frames if these can be trusted, and stores the
- * result. A finished mezzanine of an earlier run is used.
+ * Re-encodes the frames once, in parallel chunks that are cut at key frames if these can be
+ * trusted, and stores the result. A finished mezzanine of an earlier run is used.
  */
 export const makeMezzanine = async (context: IngestContext, input: MezzanineInput): Promise<MezzanineVideo> => {
   const { blobs, parallel } = context;

@@ -28,7 +28,9 @@ export interface Planned {
 interface PlanOptions {
   /** A reason for a mezzanine that neither the index nor the sanity check showed. */
   readonly knownProblem?: Problem;
-  /** Called with the plan that is used unless the sanity check, which still runs, finds a problem. */
+  /**
+   * Called with the plan that is used unless the sanity check, which still runs, finds a problem.
+   */
   readonly onLikely?: (plan: Plan) => void;
 }
 
@@ -38,8 +40,8 @@ interface CheckedOptions extends PlanOptions {
 }
 
 /**
- * Indexes the stored source and plans the asset. If segments can't be made directly from the source, a mezzanine is
- * made first.
+ * Indexes the stored source and plans the asset. If segments can't be made directly from the
+ * source, a mezzanine is made first.
  */
 export const planSource = async (
   context: IngestContext,
@@ -94,7 +96,10 @@ const planWhole = (
     transcode: (problem) => transcode(context, file, index, problem),
   });
 
-/** The gain for the asset's part of the audio; undefined unless `normalize_audio` is set and a gain is needed. */
+/**
+ * The gain for the asset's part of the audio; undefined unless `normalize_audio` is set and a gain
+ * is needed.
+ */
 const measureAssetGain = async (
   context: IngestContext,
   path: string,

@@ -10,9 +10,9 @@ import type { Planned } from './plan.js';
 export const publish = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
   const { assetId, state, clock, logger, images } = context;
   const { asset, media, mainInput } = context.row;
-  const wanted = mainInput.settings.embedded_tracks ?? context.usesEmbeddedTracks;
+  const wantsTracks = mainInput.settings.embedded_tracks ?? context.usesEmbeddedTracks;
   // A clip has the tracks of its source, which has also reported what is left out.
-  const embedded = media.clip ? NOTHING_EMBEDDED : chooseEmbedded(facts, plan, wanted === true);
+  const embedded = media.clip ? NOTHING_EMBEDDED : chooseEmbedded(facts, plan, wantsTracks === true);
   const completed = await state.complete(assetId, {
     properties: describeReadyAsset(plan, facts),
     facts,

@@ -30,8 +30,8 @@ import { storeOverlays } from './store-overlays.js';
 import { SideCars } from './tracks/side-cars.js';
 
 /**
- * From a URL to a ready asset: store, probe, plan, warm, publish. Every step stores its result (a blob, the facts,
- * the plan), so a restart continues after the last finished step.
+ * From a URL to a ready asset: store, probe, plan, warm, publish. Every step stores its result (a
+ * blob, the facts, the plan), so a restart continues after the last finished step.
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
@@ -89,7 +89,8 @@ const planAndWarm = async (
   first: FirstSegments,
 ): Promise<Planned> => {
   const facts = (context.row.media.facts as SourceFacts | null) ?? (await probeSource(context, source));
-  // Other containers are read from the start to the end: once, instead of again for each missing part.
+  // Other containers are read from the start to the end: once, instead of again for each missing
+  // part.
   if (source.staged && !isMovFormat(facts.formatName) && !context.row.media.clip) throw needsWholeFile();
   checkLimits(facts);
   rejectLongReading(context, facts);
@@ -99,8 +100,8 @@ const planAndWarm = async (
 };
 
 /**
- * A source that was not downloaded for this asset is read by parts, as they are found missing. Loudness is measured over
- * all of the audio.
+ * A source that was not downloaded for this asset is read by parts, as they are found missing.
+ * Loudness is measured over all of the audio.
  */
 const partsOf = async (context: IngestContext): Promise<SourceNeed | undefined> => {
   const { assetId, blobs, row } = context;
@@ -142,10 +143,10 @@ const plan = async (context: IngestContext, file: SourceFile, first: FirstSegmen
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   try {
-    const found = await (clip
+    const drafted = await (clip
       ? planClip(context, file, clip as unknown as ClipSource)
       : planSource(context, file, { onLikely: (plan) => first.start(plan) }));
-    const planned = hasGrown(context, file.facts) ? { ...found, plan: afterGrowth(found.plan) } : found;
+    const planned = hasGrown(context, file.facts) ? { ...drafted, plan: afterGrowth(drafted.plan) } : drafted;
     // Before the plan is stored: a run after a crash would not compare again.
     await first.keepOnly(planned.plan);
     await savePlan(context, planned.plan);
@@ -173,7 +174,8 @@ const warm = async (
   } catch (error) {
     if (context.row.media.clip || planned.plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
   }
-  // The sanity check passed at three positions but this segment failed: read the frames once in order instead.
+  // The sanity check passed at three positions but this segment failed: read the frames once in
+  // order instead.
   const problem: Problem = { reason: 'a segment could not be made', sequential: true };
   // Files made by the first plan have the same names as those of the second.
   await first.discard(problem.reason);

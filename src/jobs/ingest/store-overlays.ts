@@ -15,8 +15,8 @@ const MAX_IMAGE_BYTES = 64 * 2 ** 20;
 const UNUSABLE = 'The overlay image could not be used.';
 
 /**
- * Fetches every overlay once, decodes it in a media process and stores its pixels. The results of earlier runs are
- * reused.
+ * Fetches every overlay once, decodes it in a media process and stores its pixels. The results of
+ * earlier runs are reused.
  * @throws KinoraError `invalid_input`
  */
 export const storeOverlays = async (
@@ -43,8 +43,8 @@ const isUnusable = (error: unknown): boolean =>
   isUnfetched(error) || isKinoraError(error, 'media_failed') || isKinoraError(error, 'media_crashed');
 
 /**
- * Names the input by its position in `input-info`: an asset may have many, and an input without `type` may be meant
- * for something else.
+ * Names the input by its position in `input-info`: an asset may have many, and an input without
+ * `type` may be meant for something else.
  */
 const whyUnusable = ({ position }: OverlayInput, error: unknown): string => {
   if (isUnfetched(error)) return `inputs[${position}]: ${error.messages[0]}`;
@@ -57,10 +57,10 @@ const findStored = async (
   { position }: OverlayInput,
 ): Promise<OverlayFile | undefined> => {
   const key = overlayKey(assetId, position);
-  const found = await blobs.stat(key);
-  const stream = found && (await blobs.read(key, { start: 0, end: OVERLAY_HEADER_BYTES }));
+  const stored = await blobs.stat(key);
+  const stream = stored && (await blobs.read(key, { start: 0, end: OVERLAY_HEADER_BYTES }));
   if (!stream) return undefined;
-  return readOverlayHeader(Buffer.concat((await stream.toArray()) as Buffer[]), found.sizeBytes);
+  return readOverlayHeader(Buffer.concat((await stream.toArray()) as Buffer[]), stored.sizeBytes);
 };
 
 const store = async (

@@ -9,8 +9,8 @@ import { sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 
 /**
- * Downloads the source. Skips the download if an earlier run has finished it, and resumes an interrupted one. If
- * possible, the asset plays during the download.
+ * Downloads the source. Skips the download if an earlier run has finished it, and resumes an
+ * interrupted one. If possible, the asset plays during the download.
  */
 export const storeSource = async (
   context: IngestContext,
@@ -76,7 +76,8 @@ const whyNotEarly = ({ playsEarly, row: { asset, media } }: IngestContext): stri
 };
 
 /**
- * Makes an object of a bucket the source of the asset, without a copy. Undefined when the URL is none of a bucket.
+ * Makes an object of a bucket the source of the asset, without a copy. Undefined when the URL is
+ * none of a bucket.
  * @throws KinoraError `invalid_input`, `unavailable`
  */
 const linkSource = async (context: IngestContext, url: string): Promise<BucketObject | undefined> => {

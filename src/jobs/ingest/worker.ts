@@ -16,8 +16,8 @@ interface IngestPayload {
 }
 
 /**
- * The number of concurrent downloads. They mostly wait for other servers, and a slow one must not prevent others from
- * being prepared.
+ * The number of concurrent downloads. They mostly wait for other servers, and a slow one must not
+ * prevent others from being prepared.
  */
 const MAX_DOWNLOADS = 32;
 

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { type ErrorCode, KinoraError, type KinoraErrorOptions } from '../../../lib/errors.js';
 import { boundFailure } from './bound-failure.js';
 
-/** What becomes of an error in a run before which media processes crashed `crashes` times on the file. */
+/**
+ * What becomes of an error in a run before which media processes crashed `crashes` times on the
+ * file.
+ */
 const bounded = async (code: ErrorCode, options: KinoraErrorOptions = {}, crashes = 0) => {
   const error = new KinoraError(code, options);
   let counted = crashes;

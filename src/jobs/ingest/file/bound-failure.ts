@@ -1,7 +1,10 @@
 import { isKinoraError, KinoraError } from '../../../lib/errors.js';
 import { refusals } from '../../../media/source/refusals.js';
 
-/** A source is refused after this many runs in which media processes crashed on it (each run tries twice). */
+/**
+ * A source is refused after this many runs in which media processes crashed on it (each run tries
+ * twice).
+ */
 const MAX_CRASHES = 2;
 
 /** Makes an error final when the file has used up its tries; `countCrash` counts one more crash. */

@@ -22,9 +22,9 @@ export interface RecordedSource {
 }
 
 /**
- * Calls `use` with a copy of an MPEG stream whose clock jumps between recordings: the copy plays them one after the
- * other and has plausible time stamps. Returns undefined when the file is one recording without wrong times. A
- * finished copy of an earlier run is used.
+ * Calls `use` with a copy of an MPEG stream whose clock jumps between recordings: the copy plays
+ * them one after the other and has plausible time stamps. Returns undefined when the file is one
+ * recording without wrong times. A finished copy of an earlier run is used.
  */
 export const withConcatenatedRecordings = async <T>(
   context: FileContext,

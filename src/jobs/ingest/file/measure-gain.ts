@@ -14,21 +14,21 @@ const TOLERANCE_LU = 0.25;
 /** Peaks within this distance of the limit are reduced too, because encoding raises them. */
 const PEAK_MARGIN_DB = 1;
 /**
- * Up to this gain, the first measurement is trusted if the audio has no peaks to limit; otherwise it is measured
- * again.
+ * Up to this gain, the first measurement is trusted if the audio has no peaks to limit; otherwise
+ * it is measured again.
  */
 const TRUSTED_GAIN_DB = 10;
 const MAX_MEASUREMENTS = 6;
 /**
- * Audio that consists mostly of peaks never reaches the target; the gain is raised by at most this much to compensate
- * for limiting.
+ * Audio that consists mostly of peaks never reaches the target; the gain is raised by at most this
+ * much to compensate for limiting.
  */
 const MAX_RAISE_DB = 12;
 
 /**
- * Finds the gain that brings a track to -24 LUFS with true peaks of at most -2 dBTP (EBU R128). The gain is constant
- * except around peaks that would be too high. Undefined for silence and for audio that needs no change. `plan` has no
- * gain.
+ * Finds the gain that brings a track to -24 LUFS with true peaks of at most -2 dBTP (EBU R128). The
+ * gain is constant except around peaks that would be too high. Undefined for silence and for audio
+ * that needs no change. `plan` has no gain.
  */
 export const measureGain = async (
   { pool, signal }: FileContext,
@@ -47,16 +47,16 @@ export const measureGain = async (
       { priority: mediaPriority.warmUp, signal },
     );
   let gain: Gain = { gainDb: 0 };
-  let found = await measure(gain);
-  if (found.integrated <= SILENCE_LUFS) return undefined;
-  if (Math.abs(TARGET_LUFS - found.integrated) <= NEAR_LU && found.truePeak <= MAX_TRUE_PEAK_DB) return undefined;
-  const maxGainDb = TARGET_LUFS - found.integrated + MAX_RAISE_DB;
-  for (let measured = 1; measured < MAX_MEASUREMENTS; measured += 1) {
-    gain = improve(gain, found, maxGainDb);
+  let measured = await measure(gain);
+  if (measured.integrated <= SILENCE_LUFS) return undefined;
+  if (Math.abs(TARGET_LUFS - measured.integrated) <= NEAR_LU && measured.truePeak <= MAX_TRUE_PEAK_DB) return undefined;
+  const maxGainDb = TARGET_LUFS - measured.integrated + MAX_RAISE_DB;
+  for (let count = 1; count < MAX_MEASUREMENTS; count += 1) {
+    gain = improve(gain, measured, maxGainDb);
     if (gain.peakDb === undefined && Math.abs(gain.gainDb) <= TRUSTED_GAIN_DB) break;
-    found = await measure(gain);
-    const isGood = Math.abs(TARGET_LUFS - found.integrated) <= TOLERANCE_LU || gain.gainDb >= maxGainDb;
-    if (isGood && found.truePeak <= MAX_TRUE_PEAK_DB) break;
+    measured = await measure(gain);
+    const isGood = Math.abs(TARGET_LUFS - measured.integrated) <= TOLERANCE_LU || gain.gainDb >= maxGainDb;
+    if (isGood && measured.truePeak <= MAX_TRUE_PEAK_DB) break;
   }
   return gain;
 };

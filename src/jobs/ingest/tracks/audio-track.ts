@@ -22,8 +22,8 @@ import { measureGain } from '../file/measure-gain.js';
 import { fetchTrackSource, isStreamOfAsset, type TrackContext } from './track-source.js';
 
 /**
- * From the URL of a file, or a stream of the asset's own file, to an alternate audio track: its first audio stream, with the asset's segments
- * and length.
+ * From the URL of a file, or a stream of the asset's own file, to an alternate audio track: its
+ * first audio stream, with the asset's segments and length.
  * @throws KinoraError what the fetcher throws; `invalid_input` for a file without usable audio
  */
 export const ingestAudioTrack = async (context: TrackContext): Promise<void> => {

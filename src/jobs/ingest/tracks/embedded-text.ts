@@ -13,8 +13,8 @@ import type { TrackIngestDeps } from './track-source.js';
 const MAX_BYTES = 128 * 2 ** 20;
 
 /**
- * Makes text tracks of `tracks`, which are streams of the asset's file. Their text is read in one pass through the file
- * and stored as the files of the tracks.
+ * Makes text tracks of `tracks`, which are streams of the asset's file. Their text is read in one
+ * pass through the file and stored as the files of the tracks.
  * @throws KinoraError `invalid_input` for a file that can't be read
  */
 export const ingestEmbeddedText = async (

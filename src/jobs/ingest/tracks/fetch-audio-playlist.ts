@@ -8,8 +8,8 @@ const MAX_PIECE_BYTES = 64 * 2 ** 20;
 const MAX_PLAYLIST_BYTES = 4 * 2 ** 20;
 
 /**
- * Stores the segments of a media playlist as one file. Each is fetched as any source is; a run that was interrupted
- * starts again.
+ * Stores the segments of a media playlist as one file. Each is fetched as any source is; a run that
+ * was interrupted starts again.
  * @throws KinoraError what the fetcher throws; `invalid_input` for a playlist that is not one file
  */
 export const fetchAudioPlaylist = async (

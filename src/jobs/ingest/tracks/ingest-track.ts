@@ -4,7 +4,8 @@ import { ingestTextTrack } from './text-track.js';
 import type { TrackContext, TrackIngestDeps } from './track-source.js';
 
 /**
- * From the URL of a track's file to a ready track. Every step stores its result, so the next run continues after it.
+ * From the URL of a track's file to a ready track. Every step stores its result, so the next run
+ * continues after it.
  * @throws KinoraError what the fetcher throws; `invalid_input` for an unsuitable file
  */
 export const ingestTrack = async (context: TrackContext): Promise<void> => {

@@ -52,7 +52,10 @@ export class SideCars {
     this.tellPlan(plan);
   }
 
-  /** Waits a moment for tracks that are nearly done and stops the rest, which continue when the asset is ready. */
+  /**
+   * Waits a moment for tracks that are nearly done and stops the rest, which continue when the
+   * asset is ready.
+   */
   async settle(): Promise<void> {
     const over = new AbortController();
     const grace = delay(GRACE_MS, undefined, { signal: over.signal }).catch(() => undefined);

@@ -9,7 +9,10 @@ import { ingestEmbeddedText } from './embedded-text.js';
 import { ingestTrack, removeUnusedFiles } from './ingest-track.js';
 import type { TrackIngestDeps } from './track-source.js';
 
-/** Tracks of ready assets that are processed concurrently; most of the time they wait for their files. */
+/**
+ * Tracks of ready assets that are processed concurrently; most of the time they wait for their
+ * files.
+ */
 const CONCURRENCY = 4;
 
 /** Converts the files of tracks for playback, and removes the files of deleted ones. */
@@ -22,9 +25,9 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       if (!track) return;
       const logger = deps.logger.child({ asset_id: track.asset_id, track_id: track.id, job_id: job.id });
       const plan = async () => {
-        const found = await deps.state.findPlan(track.asset_id);
-        if (!found) throw new KinoraError('not_found');
-        return found;
+        const stored = await deps.state.findPlan(track.asset_id);
+        if (!stored) throw new KinoraError('not_found');
+        return stored;
       };
       try {
         await ingestTrack({ ...deps, logger, track, plan, signal });
