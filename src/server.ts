@@ -11,6 +11,7 @@ import { sweepUnfinished } from './jobs/sweep-unfinished.js';
 import { type Clock, systemClock } from './lib/clock.js';
 import type { Membership } from './nodes/membership.js';
 import { connectParts } from './server/connect-parts.js';
+import { robots } from './server/connect-robots.js';
 import { makeSample } from './server/make-sample.js';
 import { openDataDir } from './server/open-data-dir.js';
 import { beginDatabase, prepareDatabase } from './server/open-database.js';
@@ -26,7 +27,7 @@ import { createLogger, type Logger } from './telemetry/logger.js';
 import { Metrics } from './telemetry/metrics.js';
 
 /** What callers and tests put in place of the defaults. */
-export interface Overrides extends Pick<Base, 'resolve' | 'mediaProcesses' | 'chat'> {
+export interface Overrides extends Partial<Pick<Base, 'resolve' | 'mediaProcesses' | 'chat' | 'robots'>> {
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** What the log went through, for `kinora logs`. */
@@ -50,10 +51,9 @@ export class Kinora {
   constructor(config: Config, overrides: Overrides = {}) {
     const logger = overrides.logger ?? createLogger(config.logLevel, config.logFormat);
     const clock = overrides.clock ?? systemClock;
-    const { resolve, mediaProcesses, chat } = overrides;
     const metrics = new Metrics();
     const phases = new Phases(clock, logger);
-    this.#base = { config, logger, clock, metrics, phases, resolve, mediaProcesses, chat };
+    this.#base = { robots, ...overrides, config, logger, clock, metrics, phases };
     this.#logTail = overrides.logTail;
   }
 

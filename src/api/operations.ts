@@ -1,5 +1,4 @@
 import type { Permission } from '../domain/access/permissions.js';
-import { workflowNames } from '../robots/api/workflows.js';
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -15,11 +14,6 @@ export interface Operation {
   /** Failures have the format of the Robots API, with one message. */
   readonly isRobots?: true;
 }
-
-const robotsRead = { permission: 'robots:read', otherPermission: 'video:read', isRobots: true } as const;
-const robotsWrite = { permission: 'robots:write', otherPermission: 'video:write', isRobots: true } as const;
-
-const ofWorkflow = { paramValues: { workflow: workflowNames } } as const;
 
 /** All operations of the API. Routing, access checks and 405 answers read this table. */
 export const operations = {
@@ -278,32 +272,6 @@ export const operations = {
   },
   listEvents: { method: 'GET', path: '/system/v1/events', permission: 'system:read', success: 200 },
   getEvent: { method: 'GET', path: '/system/v1/events/:eventId', permission: 'system:read', success: 200 },
-  createDirective: { method: 'POST', path: '/robots/v0/directives', ...robotsWrite, success: 201 },
-  listDirectives: { method: 'GET', path: '/robots/v0/directives', ...robotsRead, success: 200 },
-  getDirective: { method: 'GET', path: '/robots/v0/directives/:directiveId', ...robotsRead, success: 200 },
-  deleteDirective: { method: 'DELETE', path: '/robots/v0/directives/:directiveId', ...robotsWrite, success: 204 },
-  createDirectiveRun: {
-    method: 'POST',
-    path: '/robots/v0/directives/:directiveId/runs',
-    ...robotsWrite,
-    success: 201,
-  },
-  listDirectiveRuns: {
-    method: 'GET',
-    path: '/robots/v0/directives/:directiveId/runs',
-    ...robotsRead,
-    success: 200,
-  },
-  getDirectiveRun: {
-    method: 'GET',
-    path: '/robots/v0/directives/:directiveId/runs/:runId',
-    ...robotsRead,
-    success: 200,
-  },
-  createRobotsJob: { method: 'POST', path: '/robots/v0/jobs/:workflow', ...ofWorkflow, ...robotsWrite, success: 201 },
-  listRobotsJobs: { method: 'GET', path: '/robots/v0/jobs', ...robotsRead, success: 200 },
-  getRobotsJob: { method: 'GET', path: '/robots/v0/jobs/:workflow/:jobId', ...ofWorkflow, ...robotsRead, success: 200 },
-  cancelRobotsJob: { method: 'POST', path: '/robots/v0/jobs/:jobId/cancel', ...robotsWrite, success: 200 },
 } as const satisfies Record<string, Operation>;
 
 export type OperationId = keyof typeof operations;

@@ -1,7 +1,10 @@
 import type { JobQueue } from '../queue/queue.js';
 
 /** Without `keyOf`, every call creates a new job. */
-const queue = <P>(name: string, keyOf?: (payload: P) => string): JobQueue<P> => ({ name, ...(keyOf && { keyOf }) });
+export const queue = <P>(name: string, keyOf?: (payload: P) => string): JobQueue<P> => ({
+  name,
+  ...(keyOf && { keyOf }),
+});
 
 interface AssetPayload {
   readonly assetId: string;
@@ -25,7 +28,7 @@ export interface CaptionsPayload {
 }
 export type RecognitionPayload = TrackPayload | CaptionsPayload;
 
-/** Every queue with the payload of its jobs and the key that identifies equal work. */
+/** Every queue with the payload of its jobs and the key that identifies equal work; those of robots are in their room. */
 export const queues = {
   /** From a URL to a ready asset. */
   ingest: queue<AssetPayload>('ingest', ({ assetId }) => assetId),
@@ -45,10 +48,6 @@ export const queues = {
   makeMaster: queue<MasterPayload>('master', ({ masterId }) => masterId),
   endMaster: queue<MasterPayload>('end-master', ({ masterId }) => masterId),
   findShots: queue<ShotsPayload>('shots', ({ orderId }) => orderId),
-  /** Takes one step of a run of a directive. */
-  advanceRun: queue<{ readonly runId: string }>('directive-run'),
-  /** Does the work of a robots job. */
-  runWorkflow: queue<{ readonly jobId: string }>('robots-job', ({ jobId }) => jobId),
   timeOutUpload: queue<{ readonly uploadId: string }>('time-out-upload', ({ uploadId }) => uploadId),
   /** Enqueued at each start: uploads that a stopped server left to be settled. */
   settleUploads: queue<object>('settle-uploads', () => 'start'),

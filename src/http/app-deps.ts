@@ -5,6 +5,7 @@ import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Checks, Tolerances } from './ops/health.js';
+import type { ApiExtension } from './plugins/operation-route.js';
 import type { RateLimits } from './plugins/rate-limit.js';
 import type { UploadDeps } from './video/uploads.js';
 
@@ -33,6 +34,7 @@ export interface AppDeps extends DomainContext {
   /** Configured URLs that differ from the API's. */
   readonly streamUrl?: string;
   readonly imageUrl?: string;
+  readonly apiExtension?: ApiExtension;
   /** What this server answers; everything when absent. */
   readonly roles?: ReadonlySet<string>;
   /** Everything below `/:playbackId`. */

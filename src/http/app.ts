@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ApiPart, joinApiParts } from '../api/openapi/api-part.js';
+import { coreApi } from '../api/openapi/core-api.js';
 import { createAuthenticate } from '../domain/access/authenticate.js';
 import { Sessions } from '../domain/access/sessions.js';
 import { KinoraError } from '../lib/errors.js';
-import { directiveRoutes } from '../robots/routes/directives.js';
-import { robotsJobRoutes } from '../robots/routes/jobs.js';
 import type { AppDeps } from './app-deps.js';
 import { consoleRoutes } from './console/console-routes.js';
 import { healthRoutes } from './ops/health.js';
@@ -47,6 +47,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
+  const api = deps.apiExtension ? joinApiParts(coreApi, deps.apiExtension.api) : coreApi;
+  const methodsOf = allowedMethods(api.operations);
   const send = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     sendError(error, request, reply, isPageCall(request));
   const sendNotFound = (request: FastifyRequest, reply: FastifyReply) =>
@@ -70,7 +72,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
     if (request.is404 && !ofApi) throw unknownOperation(request);
     if (!ofApi || request.routeOptions.config.operation) return done();
     if (!does('api')) throw new KinoraError('not_found');
-    const allowed = allowedMethods(request.url);
+    const allowed = methodsOf(request.url);
     if (allowed.length === 0) throw unknownOperation(request);
     reply.header('Allow', allowed.join(', '));
     throw new KinoraError('method_not_allowed');
@@ -85,7 +87,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   usePartBuffers(app);
   readJsonBody(app);
 
-  if (does('api')) apiRoutes(app, deps);
+  if (does('api')) apiRoutes(app, api, deps);
   healthRoutes(app, deps);
   if (does('upload')) app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
   if (does('stream') && deps.streamPlugin) app.register(deps.streamPlugin);
@@ -93,7 +95,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 };
 
 /** The API, its description, and the console. */
-const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
+const apiRoutes = (app: FastifyInstance, api: ApiPart, deps: AppDeps): void => {
   const limitRate = createRateLimit(deps.rateLimits ?? {}, deps.clock);
   const authenticate = createAuthenticate(deps.database, deps.clock);
   const sessions = new Sessions(deps.database, deps.clock, {
@@ -101,7 +103,7 @@ const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
     apiUrl: deps.apiUrl,
   });
   const identifyCaller = createIdentifyCaller(authenticate, sessions);
-  const route = operationRoutes(app, { identifyCaller, limitRate, strictFields: deps.strictFields ?? false });
+  const route = operationRoutes(app, api, { identifyCaller, limitRate, strictFields: deps.strictFields ?? false });
   assetRoutes(route, deps);
   playbackIdRoutes(route, deps);
   masterAndShotsRoutes(route, deps);
@@ -114,12 +116,11 @@ const apiRoutes = (app: FastifyInstance, deps: AppDeps): void => {
   drmConfigurationRoutes(route, deps);
   deliveryUsageRoutes(route, deps);
   usageExportRoutes(route);
-  directiveRoutes(route, deps);
-  robotsJobRoutes(route, deps);
+  deps.apiExtension?.addRoutes(route);
   whoamiRoutes(route);
   webhookRoutes(route, deps);
   eventRoutes(route, deps);
-  openApiRoutes(app);
+  openApiRoutes(app, api);
   welcomeRoutes(app);
   app.register(consoleRoutes({ ...deps, sessions }, authenticate));
 };

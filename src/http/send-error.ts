@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Operation, operations } from '../api/operations.js';
 import { isApiPath } from './plugins/api-paths.js';
 import { errorResponse, robotsErrorResponse, toKinoraError } from './plugins/errors.js';
 import { logFailure } from './plugins/log-failure.js';
@@ -21,8 +20,7 @@ export const sendError = (
     logError(request, error, playbackError(shown).status);
     return sendPlaybackError(reply, shown);
   }
-  const { operation } = request.routeOptions.config;
-  const isRobots = operation !== undefined && (operations[operation] as Operation).isRobots === true;
+  const { isRobots } = request.routeOptions.config;
   const { status, headers, body } = isRobots ? robotsErrorResponse(shown) : errorResponse(shown);
   logError(request, error, status);
   return reply

@@ -1,20 +1,25 @@
 import type { Row } from '../db/schema.js';
-import { queues, type RecognitionPayload } from '../domain/queues.js';
+import { type CaptionsPayload, queues, type RecognitionPayload } from '../domain/queues.js';
 import type { RecognitionState } from '../domain/tracks/recognition-state.js';
 import type { TrackState } from '../domain/tracks/track-state.js';
 import { KinoraError } from '../lib/errors.js';
 import { languageCodeOf } from '../media/speech/languages.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
-import type { RobotsJobState } from '../robots/jobs/job-state.js';
-import { recognizeCaptions } from '../robots/support/recognize-captions.js';
 import type { Transcriber } from '../speech/transcriber.js';
 import { speechPrefix, trackPrefix, trackTextKey } from '../storage/keys.js';
 import { type AudioDeps, recognizeAudio } from './speech/recognize-audio.js';
 
+/** Work for jobs of robots. An interface, because this room does not import robots. */
+export interface CaptionsWork {
+  run(payload: CaptionsPayload, signal: AbortSignal): Promise<void>;
+  fail(payload: CaptionsPayload, error: unknown): Promise<void>;
+}
+
 export interface RecognitionDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly state: RecognitionState;
   readonly tracks: Pick<TrackState, 'complete' | 'fail' | 'needsFiles'>;
-  readonly robots: Pick<RobotsJobState, 'findWanted' | 'wake' | 'fail'>;
+  /** Undefined on a server without robots. */
+  readonly captions: CaptionsWork | undefined;
   /** Absent when speech recognition is not configured. */
   readonly transcriber?: Transcriber | undefined;
 }
@@ -27,9 +32,9 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   concurrency: 1,
   handler: async ({ id, payload }: Job<RecognitionPayload>, { signal }) => {
     if ('robotsJobId' in payload) {
-      const { transcriber } = deps;
-      if (!transcriber) throw new KinoraError('provider_unavailable', { messages: [NOT_AVAILABLE] });
-      await recognizeCaptions({ ...deps, transcriber }, payload, signal);
+      // Retried for hours, because another server may have robots.
+      if (!deps.captions) throw new KinoraError('unavailable', { messages: ['This server has no robots.'] });
+      await deps.captions.run(payload, signal);
       return;
     }
     const track = await deps.state.find(payload.trackId);
@@ -50,9 +55,7 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   onFailed: async ({ id, payload }: Job<RecognitionPayload>, error) => {
     deps.logger.warn({ ...payload, job_id: id, err: error }, 'speech recognition failed');
     if ('robotsJobId' in payload) {
-      const job = await deps.robots.findWanted(payload.robotsJobId);
-      await deps.robots.fail(payload.robotsJobId, error);
-      if (job) await deps.blobs.deletePrefix(trackPrefix(job.asset_id, job.new_track_id));
+      await deps.captions?.fail(payload, error);
       return;
     }
     const { trackId } = payload;

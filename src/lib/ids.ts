@@ -41,11 +41,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const isUuid = (text: string): boolean => UUID.test(text);
 
-/** Directives, their runs and jobs: a prefix and 24 characters `[A-Za-z0-9]`. */
-type RobotsPrefix = 'drv' | 'drvrun' | 'rjob';
+/** A prefix and 24 characters `[A-Za-z0-9]`. */
+export const newPrefixedId = (prefix: string): string => `${prefix}_${randomText(ALPHANUMERIC, 24)}`;
 
-export const newRobotsId = (prefix: RobotsPrefix): string => `${prefix}_${randomText(ALPHANUMERIC, 24)}`;
+const PREFIXED_ID = /^([a-z]+)_[A-Za-z0-9]{24}$/;
 
-const ROBOTS_ID = /^(drv|drvrun|rjob)_[A-Za-z0-9]{24}$/;
-
-export const isRobotsId = (prefix: RobotsPrefix, text: string): boolean => ROBOTS_ID.exec(text)?.[1] === prefix;
+/** The same as `isId` for IDs of `newPrefixedId`. */
+export const isPrefixedId = (prefix: string, text: string): boolean => PREFIXED_ID.exec(text)?.[1] === prefix;

@@ -22,7 +22,6 @@ import { SegmentProducer } from '../packager/segment-producer.js';
 import { SourceRanges } from '../packager/source-ranges.js';
 import { TextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
-import { robotsHook } from '../robots/asset-hook.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 import { Nodes } from './start-nodes.js';
@@ -81,7 +80,7 @@ export const connectParts = async (
     artifactUrls: new ArtifactUrls(installationSecret, () => config.streamUrl ?? apiUrl()),
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
-    assetHook: robotsHook,
+    assetHook: base.robots?.assetHook,
     apiUrl,
     onAssetDeleted: (assetId, playbackIds) => {
       playables.forget(assetId);
@@ -111,7 +110,7 @@ export const connectParts = async (
     });
     phases.push({ name: 'upload leases', end: () => leases.stop() });
   }
-  return {
+  const parts = {
     ...media,
     database,
     context,
@@ -130,4 +129,5 @@ export const connectParts = async (
     installationSecret,
     nodes,
   };
+  return { ...parts, robots: base.robots?.connect(base, parts) };
 };

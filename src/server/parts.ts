@@ -1,13 +1,17 @@
+import type { FastifyPluginAsync } from 'fastify';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { Config } from '../config/options.js';
 import type { Database } from '../db/database.js';
-import type { DomainContext } from '../domain/context.js';
+import type { AssetHook, DomainContext } from '../domain/context.js';
 import type { ContentKeys } from '../domain/drm/content-keys.js';
 import type { AccessCheck } from '../domain/playback/access-check.js';
 import type { PlayableFinder } from '../domain/playback/playable-finder.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { EarlySources } from '../early/sources.js';
+import type { ApiExtension } from '../http/plugins/operation-route.js';
+import type { HourlyWork } from '../jobs/hourly-work.js';
+import type { CaptionsWork } from '../jobs/recognize-speech.js';
 import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
@@ -17,6 +21,7 @@ import type { ImageProducer } from '../packager/image-producer.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import type { TextTracks } from '../packager/text-tracks.js';
 import type { MediaPool, MediaPoolOptions } from '../pool/media-pool.js';
+import type { QueueWorker } from '../queue/queue.js';
 import type { Transcriber } from '../speech/transcriber.js';
 import type { LinkedSources, RangeBlobStore } from '../storage/blob-store.js';
 import type { DiskSpace } from '../storage/disk/disk-space.js';
@@ -34,7 +39,25 @@ export interface Base {
   readonly phases: Phases;
   readonly resolve?: SourceFetcherOptions['resolve'];
   readonly mediaProcesses?: Pick<MediaPoolOptions, 'entryUrl' | 'deadlinesMs'>;
+  /** Undefined in a test of a server without robots. */
+  readonly robots: Room | undefined;
   readonly chat?: Pick<ChatClientOptions, 'limitMs' | 'retryDelayMs'>;
+}
+
+/** What a room that the rest works without adds to the server. An interface, so that the server compiles without it. */
+export interface Room {
+  readonly assetHook: AssetHook;
+  connect(
+    base: Base,
+    parts: Omit<Parts, 'robots'>,
+  ): {
+    readonly apiExtension: ApiExtension;
+    /** Below the stream URL. */
+    readonly fileRoutes: FastifyPluginAsync;
+    readonly workers: readonly QueueWorker[];
+    readonly captions: CaptionsWork;
+    readonly purge: HourlyWork;
+  };
 }
 
 /** Files, the cache and the media processes. */
@@ -67,4 +90,5 @@ export interface Parts extends MediaParts {
   readonly installationSecret: string;
   /** Undefined when this is the only server. */
   readonly nodes: Nodes | undefined;
+  readonly robots: ReturnType<Room['connect']> | undefined;
 }

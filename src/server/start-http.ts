@@ -21,7 +21,6 @@ import { licenseRoutes } from '../http/stream/license-routes.js';
 import { PlaybackOpener } from '../http/stream/playback-opener.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
-import { createResultOpener } from '../robots/jobs/open-result.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
@@ -42,6 +41,7 @@ export const startHttp = async (
     ...context,
     logger,
     webhookSender: parts.webhookSender,
+    apiExtension: parts.robots?.apiExtension,
     texts: parts.texts,
     uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
     sessionCookie: sessionCookieName(parts.installationSecret),
@@ -121,10 +121,10 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
       artifactRoutes({
         ...context,
         openMaster: createMasterOpener({ ...context, blobs }),
-        openResult: createResultOpener({ ...context, blobs }),
         images,
       }),
     );
+    if (parts.robots) await app.register(parts.robots.fileRoutes);
     if (config.edgeSecret !== undefined)
       await app.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
     await app.register(

@@ -18,15 +18,10 @@ import { createRecognitionWorker } from '../jobs/recognize-speech.js';
 import { createUploadWorkers } from '../jobs/settle-uploads.js';
 import { WebhookDeliverer } from '../jobs/webhook-deliverer.js';
 import { newUuid } from '../lib/ids.js';
-import { createChatClient } from '../net/chat-client.js';
 import { createSourceFetcher } from '../net/source-fetcher.js';
 import type { Membership } from '../nodes/membership.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
 import { Runner } from '../queue/runner.js';
-import { createRobotsJobState } from '../robots/jobs/job-state.js';
-import { createRobotsPurge } from '../robots/purge-robots.js';
-import { createRobotsWorkers } from '../robots/run-workflow.js';
-import { createModelAsker } from '../robots/support/ask-model.js';
 import type { Base, Parts } from './parts.js';
 
 const PURGE_CONCURRENCY = 2;
@@ -45,16 +40,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     logger,
     ...resolve,
   });
-  const chatModel = createChatClient({
-    url: config.aiUrl,
-    key: config.aiKey,
-    model: config.aiModel,
-    visionModel: config.aiVisionModel,
-    ...base.chat,
-    ...resolve,
-  });
   const tracks = new TrackState(context);
-  const robots = createRobotsJobState(context);
   const trackDeps = {
     ...{ state: tracks, blobs, texts, segments: store, fetcher, pool, producer, temporaryDir, logger },
   };
@@ -79,7 +65,8 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     createRecognitionWorker({
       state: new RecognitionState(database.queryable),
       transcriber: parts.transcriber,
-      ...{ tracks, robots, blobs, texts, pool, temporaryDir, logger },
+      captions: parts.robots?.captions,
+      ...{ tracks, blobs, texts, pool, temporaryDir, logger },
     }),
     ...createRenditionWorkers(
       { state: new RenditionState(context), producer, blobs, clock, logger },
@@ -88,11 +75,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ),
     ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
     createShotsWorker({ context, blobs, pool, logger }),
-    ...createRobotsWorkers({
-      state: robots,
-      model: createModelAsker(chatModel),
-      ...{ context, blobs, texts, images, pool, logger },
-    }),
+    ...(parts.robots?.workers ?? []),
     ...createUploadWorkers({ database, clock, writers: parts.writers }),
     {
       queue: queues.purgeAsset,
@@ -133,7 +116,7 @@ const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, node
 /** Starts jobs, webhooks and the daily purges. */
 export const startJobs = async (base: Base, parts: Parts, localUrl: string, nodes?: Membership): Promise<void> => {
   const { config, logger, clock, metrics, phases } = base;
-  const { database, blobs, context } = parts;
+  const { database, context } = parts;
   const runner = new Runner({
     database,
     clock,
@@ -156,7 +139,9 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string, node
   );
   hourlyPurge.start();
   phases.push({ name: 'purge of events', end: () => hourlyPurge.stop() });
-  const robotsPurge = createRobotsPurge({ database, blobs, clock, logger });
-  robotsPurge.start();
-  phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });
+  const robotsPurge = parts.robots?.purge;
+  if (robotsPurge) {
+    robotsPurge.start();
+    phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });
+  }
 };

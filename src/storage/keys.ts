@@ -79,13 +79,6 @@ export const renditionPrefix = (assetId: string, renditionId: string): string =>
 /** The parts of an unfinished file. */
 export const renditionPartsPrefix = (assetId: string, renditionId: string): string =>
   `${renditionPrefix(assetId, renditionId)}/parts`;
-/** What a workflow job stores: results, which expire, and intermediate results. */
-export const robotsJobPrefix = (assetId: string, jobId: string): string => `assets/${assetId}/robots/${jobId}`;
-export const robotsFileKey = (assetId: string, jobId: string, file: string): string =>
-  `${robotsJobPrefix(assetId, jobId)}/${file}`;
-export const robotsStepsPrefix = (assetId: string, jobId: string): string => `${robotsJobPrefix(assetId, jobId)}/steps`;
-export const robotsStepKey = (assetId: string, jobId: string, step: string): string =>
-  `${robotsStepsPrefix(assetId, jobId)}/${step}.json`;
 /** Everything of one asset, for deletion. */
 export const assetPrefix = (assetId: string): string => `assets/${assetId}`;
 /** Objects with the last bytes of an unfinished write of `key`. */

@@ -1,4 +1,4 @@
-import type { Operation, OperationId } from '../operations.js';
+import type { Operation } from '../operations.js';
 
 export interface CodeSample {
   readonly lang: 'bash' | 'javascript' | 'python';
@@ -7,7 +7,7 @@ export interface CodeSample {
 }
 
 /** Methods of `@mux/mux-node`; operations without one are sent with the method of the client for any path. */
-const sdkMethods: Partial<Record<OperationId, string>> = {
+const sdkMethods: Readonly<Record<string, string>> = {
   createAsset: 'video.assets.create',
   listAssets: 'video.assets.list',
   getAsset: 'video.assets.retrieve',
@@ -60,7 +60,7 @@ const json = (value: unknown): string => JSON.stringify(value, undefined, 2);
  * Programs that send one request. They read `MUX_BASE_URL`, `MUX_TOKEN_ID` and `MUX_TOKEN_SECRET`, the variables of the official
  * SDK. Path parameters are placeholders in capital letters.
  */
-export const codeSamples = (id: OperationId, operation: Operation, body?: object): readonly CodeSample[] => {
+export const codeSamples = (id: string, operation: Operation, body?: object): readonly CodeSample[] => {
   const { method, success } = operation;
   const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => placeholder(name!));
   const path = operation.path.replaceAll(/:(\w+)/g, (_, name: string) => placeholder(name));

@@ -72,8 +72,4 @@ export const pathParameters: Readonly<Record<string, string>> = {
   webhookId: 'ID of the webhook, six characters long',
   deliveryId: 'ID of the delivery, a UUID',
   eventId: 'ID of the event, a UUID',
-  directiveId: 'ID of the directive, which starts with `drv_`',
-  runId: 'ID of the directive run, which starts with `drvrun_`',
-  jobId: 'ID of the job, which starts with `rjob_`',
-  workflow: 'Name of the workflow, such as `summarize`. It decides which parameters the job takes',
 };

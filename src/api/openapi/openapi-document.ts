@@ -1,31 +1,15 @@
 import type { TSchema } from 'typebox';
 import { type ErrorCode, errorRegistry } from '../../lib/errors.js';
-import { robotsOperations } from '../../robots/api/descriptions.js';
-import { type Operation, type OperationId, operations } from '../operations.js';
+import type { Operation } from '../operations.js';
 import { EventResponse } from '../responses/event.js';
-import { assetOperations } from './asset-operations.js';
+import type { ApiPart } from './api-part.js';
 import { type CodeSample, codeSamples } from './code-samples.js';
-import { type Description, pathParameters, tags } from './description.js';
-import { playbackOperations } from './playback-operations.js';
-import { renditionOperations } from './rendition-operations.js';
+import { type Description, tags } from './description.js';
 import { responseExample } from './response-examples.js';
-import { systemOperations } from './system-operations.js';
-import { trackOperations } from './track-operations.js';
-import { uploadOperations } from './upload-operations.js';
-
-const descriptions: Readonly<Record<OperationId, Description>> = {
-  ...assetOperations,
-  ...trackOperations,
-  ...renditionOperations,
-  ...uploadOperations,
-  ...playbackOperations,
-  ...systemOperations,
-  ...robotsOperations,
-};
 
 /** The schema of an operation's request bodies; undefined when it reads none. */
-export const requestSchemaOf = (id: OperationId): TSchema | undefined => {
-  const { body } = descriptions[id];
+export const requestSchemaOf = ({ descriptions }: ApiPart, id: string): TSchema | undefined => {
+  const { body } = descriptions[id]!;
   return body === 'none' ? undefined : body;
 };
 
@@ -59,10 +43,10 @@ export interface OpenApiDocument {
 }
 
 /** Lists what is missing from the document, one sentence each; empty when the document is complete. */
-export const undocumented = (
-  table: Readonly<Record<string, Operation>> = operations,
-  described: Readonly<Record<string, Description>> = descriptions,
-): string[] => {
+export const undocumented = ({
+  operations: table,
+  descriptions: described,
+}: Pick<ApiPart, 'operations' | 'descriptions'>): string[] => {
   const where = 'in src/api/openapi';
   const gone = Object.keys(described).filter((id) => !table[id]);
   return [
@@ -202,8 +186,11 @@ JSON in UTF-8. Unknown fields are ignored, and \`null\` counts as absent. Fields
  * Builds the OpenAPI 3.1 document from the table of operations and the schemas that validate requests. Schemas with a title
  * appear once, under `components`.
  */
-export const openApiDocument = (): OpenApiDocument => {
-  const schemas: Record<string, Json> = { ...errorSchemas };
+export const openApiDocument = (api: ApiPart): OpenApiDocument => {
+  const { operations, descriptions, pathParameters } = api;
+  const { RobotsError, ...commonErrors } = errorSchemas;
+  const hasRobots = Object.values(operations).some(({ isRobots }) => isRobots);
+  const schemas: Record<string, Json> = { ...(hasRobots ? errorSchemas : commonErrors) };
   const used = new Set<string>();
 
   const write = (schema: unknown): unknown => {
@@ -226,10 +213,10 @@ export const openApiDocument = (): OpenApiDocument => {
   const writeProperties = (properties: Json): Json =>
     Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, write(schema)]));
 
-  const writeOperation = (id: OperationId): DocumentedOperation => {
-    const operation: Operation = operations[id];
-    const { tag, summary, details, query = {}, body, example, response, deprecated } = descriptions[id];
-    const failures = failuresOf(operation, descriptions[id]);
+  const writeOperation = (id: string): DocumentedOperation => {
+    const operation = operations[id]!;
+    const { tag, summary, details, query = {}, body, example, response, deprecated } = descriptions[id]!;
+    const failures = failuresOf(operation, descriptions[id]!);
     for (const code of failures) used.add(responseName(operation, code));
     const parameters = [
       ...[...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -262,7 +249,7 @@ export const openApiDocument = (): OpenApiDocument => {
           ? {
               description: 'Success',
               content: {
-                'application/json': { schema: write(response as TSchema), example: responseExample(id, response) },
+                'application/json': { schema: write(response as TSchema), example: responseExample(api, id, response) },
               },
             }
           : { description: 'Success, without a body' },
@@ -278,8 +265,7 @@ export const openApiDocument = (): OpenApiDocument => {
   };
 
   const paths: Record<string, Record<string, DocumentedOperation>> = {};
-  for (const id of Object.keys(operations) as OperationId[]) {
-    const { method, path } = operations[id];
+  for (const [id, { method, path }] of Object.entries(operations)) {
     const template = path.replaceAll(/:(\w+)/g, '{$1}');
     paths[template] = { ...paths[template], [method.toLowerCase()]: writeOperation(id) };
   }

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { permissions } from '../../domain/access/permissions.js';
-import { robotsExamples, robotsExamplesAfter } from '../../robots/api/examples.js';
+import type { ApiPart } from './api-part.js';
 
 type Json = Record<string, unknown>;
 
@@ -122,8 +122,7 @@ const delivery = {
 };
 
 /** By the title of the schema. */
-const resources: Readonly<Record<string, Json>> = {
-  ...robotsExamples,
+export const examples: Readonly<Record<string, Json>> = {
   Asset: asset,
   PlaybackId: playbackId,
   PlaybackIdOwner: { ...playbackId, object: { type: 'asset', id: ASSET_ID } },
@@ -205,8 +204,7 @@ const paging: Json = {
 const { url: _, ...sentUpload } = upload;
 
 /** Resources right after an operation, where they differ from those that exist for a while. */
-const resourcesAfter: Readonly<Record<string, Json>> = {
-  ...robotsExamplesAfter,
+export const examplesAfter: Readonly<Record<string, Json>> = {
   createAsset: newAsset,
   updateAsset: { ...asset, meta: { ...meta, title: 'Harbor walk, second day' } },
   updateMasterAccess: { ...asset, master_access: 'temporary', master: { status: 'preparing' } },
@@ -231,11 +229,15 @@ const resourcesAfter: Readonly<Record<string, Json>> = {
  * An example of the whole answer of an operation.
  * @param answer its schema; undefined is returned when it is of a resource that has no example
  */
-export const responseExample = (operationId: string, response: TSchema): Json | undefined => {
+export const responseExample = (
+  api: Pick<ApiPart, 'examples' | 'examplesAfter'>,
+  operationId: string,
+  response: TSchema,
+): Json | undefined => {
   const { data, ...rest } = (response as unknown as { properties: Record<string, Json> }).properties;
   const isList = data?.type === 'array';
   const title = String((isList ? (data.items as Json) : data)?.title);
-  const resource = resourcesAfter[operationId] ?? resources[title];
+  const resource = api.examplesAfter[operationId] ?? api.examples[title];
   // Only this list is always empty.
   const isEmpty = title === 'UsageExport';
   if (!resource && !isEmpty) return undefined;

@@ -1,4 +1,4 @@
-import { type Operation, operations, pathWith } from '../../api/operations.js';
+import { type Operation, pathWith } from '../../api/operations.js';
 
 /**
  * Everything below these paths belongs to the API, whether it exists or not; the rest belongs to playback. A path
@@ -34,14 +34,15 @@ export const routedPath = (url: string): string => {
 export const isApiPath = (url: string): boolean =>
   API_PATH.test(isPlain(url) ? url : routedPath(url).replaceAll(/%2f/gi, '/'));
 
-const patterns = Object.values<Operation>(operations).map((operation) => ({
-  method: operation.method,
-  pattern: new RegExp(`^${pathWith(operation, (_, values) => (values ? `(?:${values.join('|')})` : '[^/]+'))}/?$`),
-}));
-
-/** The methods that a path supports, for the `Allow` header; empty for an unknown path. */
-export const allowedMethods = (url: string): string[] => {
-  const path = routedPath(url);
-  const methods: string[] = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+/** Returns a function that finds the methods of a path, for the `Allow` header; none for an unknown path. */
+export const allowedMethods = (operations: Readonly<Record<string, Operation>>): ((url: string) => string[]) => {
+  const patterns = Object.values(operations).map((operation) => ({
+    method: operation.method,
+    pattern: new RegExp(`^${pathWith(operation, (_, values) => (values ? `(?:${values.join('|')})` : '[^/]+'))}/?$`),
+  }));
+  return (url) => {
+    const path = routedPath(url);
+    const methods: string[] = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+  };
 };

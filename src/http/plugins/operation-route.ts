@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiPart } from '../../api/openapi/api-part.js';
 import { requestSchemaOf } from '../../api/openapi/openapi-document.js';
-import { type Operation, type OperationId, operations, pathWith } from '../../api/operations.js';
+import { type OperationId, pathWith } from '../../api/operations.js';
 import { findUnknownFields, sentenceOf, warningOf } from '../../api/unknown-fields.js';
 import type { Caller } from '../../domain/access/authenticate.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -9,7 +10,10 @@ import type { LimitRate } from './rate-limit.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    operation?: OperationId;
+    /** Its ID. */
+    operation?: string;
+    /** Its failures have the format of the Robots API. */
+    isRobots?: boolean;
   }
 }
 
@@ -27,7 +31,13 @@ export interface ApiRequest {
 /** Returns the body of the response; nothing for 204. */
 type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
-export type Route = (id: OperationId, handler: OperationHandler) => void;
+export type Route<Id extends string = OperationId> = (id: Id, handler: OperationHandler) => void;
+
+/** Operations that another room adds. An interface, because the app does not import that room. */
+export interface ApiExtension {
+  readonly api: ApiPart;
+  addRoutes(route: Route<string>): void;
+}
 
 interface OperationChecks {
   readonly identifyCaller: IdentifyCaller;
@@ -37,10 +47,10 @@ interface OperationChecks {
 
 /** Connects operations of the table to their handlers: credentials, rate and permission are checked before the body is read. */
 export const operationRoutes =
-  (app: FastifyInstance, { identifyCaller, limitRate, strictFields }: OperationChecks): Route =>
+  (app: FastifyInstance, api: ApiPart, { identifyCaller, limitRate, strictFields }: OperationChecks): Route<string> =>
   (id, handler) => {
-    const operation: Operation = operations[id];
-    const schema = requestSchemaOf(id);
+    const operation = api.operations[id]!;
+    const schema = requestSchemaOf(api, id);
     /** @throws KinoraError `invalid_parameters` when unknown fields are rejected */
     const checkFields = (request: FastifyRequest, reply: FastifyReply): void => {
       const fields = schema ? findUnknownFields(schema, request.body) : [];
@@ -55,7 +65,7 @@ export const operationRoutes =
     app.route({
       method: operation.method,
       url: pathWith(operation, (name, values) => (values ? `:${name}(^(?:${values.join('|')})$)` : `:${name}`)),
-      config: { operation: id },
+      config: { operation: id, isRobots: operation.isRobots },
       onRequest: async (request) => {
         const caller = await identifyCaller(request);
         request.tokenId = caller.tokenId;

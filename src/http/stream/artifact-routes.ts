@@ -6,14 +6,12 @@ import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { planShotImage } from '../../packager/image-jobs.js';
 import type { ImageProducer } from '../../packager/image-producer.js';
-import type { OpenResult } from '../../robots/jobs/open-result.js';
 import { sendFile } from './send-file.js';
 import { sendText } from './send-text.js';
 import { abortWhenLeft, acceptViewers } from './viewer-routes.js';
 
 export interface ArtifactDeps extends Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'> {
   readonly openMaster: OpenMaster;
-  readonly openResult: OpenResult;
   readonly images: ImageProducer;
 }
 
@@ -40,14 +38,6 @@ export const artifactRoutes = (deps: ArtifactDeps): FastifyPluginAsync => {
         }
       },
     );
-
-    route<{ assetId: string; file: string }>('/artifacts/robots/:assetId/:file', async (request, reply) => {
-      reply.header('cache-control', 'private, no-cache');
-      const [expires, signature] = [lastOf(request.query.expires), lastOf(request.query.sig)];
-      const { bytes, contentType, name } = await deps.openResult({ ...request.params, expires, signature });
-      reply.headers({ 'cache-control': CACHE_CONTROL, 'content-disposition': `attachment; filename="${name}"` });
-      return sendText(request, reply, contentType, bytes.toString());
-    });
 
     route<{ assetId: string; file: string }>('/artifacts/shots/:assetId/:file', async (request, reply) => {
       reply.header('cache-control', 'private, no-cache');

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { type Description, paging } from '../../api/openapi/description.js';
 import { one } from '../../api/schemas/response.js';
 import { directiveExample } from './examples.js';
+import type { RobotsOperationId } from './operations.js';
 import { DirectiveBody, RobotsJobBody, RunBody } from './requests.js';
 import {
   DirectiveResponse,
@@ -16,7 +17,7 @@ import { workflowNames } from './workflows.js';
 const directives = { tag: 'Directives' } as const;
 const jobs = { tag: 'Robots jobs' } as const;
 
-export const robotsOperations = {
+export const robotsDescriptions = {
   createDirective: {
     ...directives,
     summary: 'Create a directive',
@@ -104,4 +105,11 @@ export const robotsOperations = {
     response: one(RobotsJobSummaryResponse),
     canConflict: true,
   },
-} as const satisfies Record<string, Description>;
+} as const satisfies Record<RobotsOperationId, Description>;
+
+export const robotsPathParameters = {
+  directiveId: 'ID of the directive, which starts with `drv_`',
+  runId: 'ID of the directive run, which starts with `drvrun_`',
+  jobId: 'ID of the job, which starts with `rjob_`',
+  workflow: 'Name of the workflow, such as `summarize`. It decides which parameters the job takes',
+};

@@ -5,12 +5,12 @@ import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.
 import { findShots } from '../../db/tables/assets/shots.js';
 import { listTracks } from '../../db/tables/assets/track.js';
 import type { DomainContext } from '../../domain/context.js';
-import { queues } from '../../domain/queues.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { Binding, DirectiveResource } from '../api/requests.js';
 import { needsTrack } from '../api/workflows.js';
 import { startRobotsJob } from '../jobs/jobs.js';
 import { recordRunEvent } from '../jobs/robots-events.js';
+import { robotsQueues } from '../queues.js';
 import { findDirectiveById } from '../tables/directive.js';
 import { lockRun, saveRun } from '../tables/directive-run.js';
 import { findRobotsJobs } from '../tables/robots-job.js';
@@ -54,7 +54,8 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
     const declared = directive.resources as DirectiveResource[];
     const bindings = directive.workflows as Binding[];
     const deadline = run.deadline_at ?? new Date(context.clock.now().getTime() + WAIT_MS);
-    if (run.deadline_at === null) await context.queue.enqueue(queues.advanceRun, { runId }, { runAt: deadline }, tx);
+    if (run.deadline_at === null)
+      await context.queue.enqueue(robotsQueues.advanceRun, { runId }, { runAt: deadline }, tx);
     const looked = await lookUntilNothingChanges({ context, tx, run, asset, declared, bindings });
     await endStep(context, tx, { ...run, deadline_at: deadline, ...looked });
   });

@@ -2,7 +2,7 @@ import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
 import type { PageQuery } from '../../domain/requests/list-query.js';
 import { KinoraError } from '../../lib/errors.js';
-import { isRobotsId, newRobotsId } from '../../lib/ids.js';
+import { isPrefixedId, newPrefixedId } from '../../lib/ids.js';
 import type { DirectiveRequest } from '../api/requests.js';
 import {
   countDirectives,
@@ -22,7 +22,7 @@ export const createDirective = (
   { name, resources, workflows }: DirectiveRequest,
 ): Promise<Directive> =>
   insertDirective(database.queryable, {
-    id: newRobotsId('drv'),
+    id: newPrefixedId('drv'),
     environment_id: environmentId,
     created_at: clock.now(),
     name,
@@ -42,7 +42,7 @@ export const getDirective = async (
   environmentId: string,
   id: string,
 ): Promise<Directive> => {
-  const directive = isRobotsId('drv', id) ? await findDirective(database.queryable, environmentId, id) : undefined;
+  const directive = isPrefixedId('drv', id) ? await findDirective(database.queryable, environmentId, id) : undefined;
   if (!directive) throw notFound();
   return directive;
 };
@@ -57,6 +57,6 @@ export const deleteDirective = async (
   id: string,
 ): Promise<void> => {
   const isGone =
-    isRobotsId('drv', id) && (await markDirectiveDeleted(database.queryable, environmentId, id, clock.now()));
+    isPrefixedId('drv', id) && (await markDirectiveDeleted(database.queryable, environmentId, id, clock.now()));
   if (!isGone) throw notFound();
 };

@@ -2,12 +2,12 @@ import type { Transaction } from '../../db/database.js';
 import type { Row, RunNode } from '../../db/schema.js';
 import { lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import type { DomainContext } from '../../domain/context.js';
-import { queues } from '../../domain/queues.js';
 import type { PageQuery } from '../../domain/requests/list-query.js';
 import { KinoraError } from '../../lib/errors.js';
-import { isId, isRobotsId, newRobotsId, newUuid } from '../../lib/ids.js';
+import { isId, isPrefixedId, newPrefixedId, newUuid } from '../../lib/ids.js';
 import type { Binding, DirectiveResource } from '../api/requests.js';
 import { recordRunEvent } from '../jobs/robots-events.js';
+import { robotsQueues } from '../queues.js';
 import { findDirective } from '../tables/directive.js';
 import { countRuns, findRun, insertRun, listRuns as listRunRows } from '../tables/directive-run.js';
 
@@ -39,7 +39,7 @@ const startRun = async (
   assetId: string,
 ): Promise<Run> => {
   const run = await insertRun(tx, {
-    id: newRobotsId('drvrun'),
+    id: newPrefixedId('drvrun'),
     internal_id: newUuid(),
     directive_id: directive.id,
     environment_id: directive.environment_id,
@@ -54,7 +54,7 @@ const startRun = async (
     ),
   });
   await recordRunEvent(context, tx, 'created', run);
-  await context.queue.enqueue(queues.advanceRun, { runId: run.id }, {}, tx);
+  await context.queue.enqueue(robotsQueues.advanceRun, { runId: run.id }, {}, tx);
   return run;
 };
 
@@ -78,7 +78,7 @@ export const listRuns = async (
 
 /** @throws KinoraError `not_found` */
 export const getRun = async ({ database }: DomainContext, directiveId: string, runId: string): Promise<Run> => {
-  const run = isRobotsId('drvrun', runId) ? await findRun(database.queryable, directiveId, runId) : undefined;
+  const run = isPrefixedId('drvrun', runId) ? await findRun(database.queryable, directiveId, runId) : undefined;
   if (!run) throw new KinoraError('not_found', { messages: ['Run not found'] });
   return run;
 };

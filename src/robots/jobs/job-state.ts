@@ -5,6 +5,7 @@ import { lockShots } from '../../db/tables/assets/shots.js';
 import type { DomainContext } from '../../domain/context.js';
 import { queues } from '../../domain/queues.js';
 import { isKinoraError } from '../../lib/errors.js';
+import { robotsQueues } from '../queues.js';
 import {
   addPrompt,
   findRobotsJobById,
@@ -28,61 +29,39 @@ export interface JobResult {
 /** What becomes visible of a result together with the end of its job. */
 export type Publish = (locked: { tx: Transaction; job: Job; asset: Row<'asset'> }) => Promise<JobResult>;
 
-/** What the worker reads and writes of a job. Changes to a job that has ended do nothing. */
-export interface RobotsJobState {
+/** What workers read and write of a job. Changes to a job that has ended do nothing. */
+export class RobotsJobState {
+  constructor(private readonly context: DomainContext) {}
+
   /** Sets the status `processing`; undefined when the job has ended or is unknown. */
-  start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined>;
-  /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
-  complete(jobId: string, publish: Publish): Promise<boolean>;
+  start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined> {
+    return this.context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      const asset = known && (await findAssetById(tx, known.asset_id));
+      if (!asset) return undefined;
+      const started = await changeJob(this.context, tx, jobId, ['pending'], { status: 'processing' });
+      const job = started ?? (await findRobotsJobById(tx, jobId));
+      return job?.status === 'processing' ? { job, asset } : undefined;
+    });
+  }
+
+  /** The job while it is being processed; undefined when it has ended or is unknown. */
+  async findProcessing(jobId: string): Promise<Job | undefined> {
+    const job = await findRobotsJobById(this.context.database.queryable, jobId);
+    return job?.status === 'processing' ? job : undefined;
+  }
+
   /** Records which version of a prompt the job has used. */
-  notePrompt(jobId: string, name: string, version: number): Promise<void>;
-  fail(jobId: string, error: unknown): Promise<void>;
+  notePrompt(jobId: string, name: string, version: number): Promise<void> {
+    return addPrompt(this.context.database.queryable, jobId, { [name]: version });
+  }
+
   /**
    * Suspends the job until a track or the shots of its asset end. Returns false, without waiting, when `isDone` says
    * that there is nothing left to wait for.
    */
-  wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean>;
-  /** The job while it is being processed; undefined when it has ended or is unknown. */
-  findWanted(jobId: string): Promise<Job | undefined>;
-  /** Resumes a job that waits for something of its own. */
-  wake(jobId: string): Promise<void>;
-}
-
-export const createRobotsJobState = (context: DomainContext): RobotsJobState => ({
-  start: (jobId) =>
-    context.database.transaction(async (tx) => {
-      const known = await findRobotsJobById(tx, jobId);
-      const asset = known && (await findAssetById(tx, known.asset_id));
-      if (!asset) return undefined;
-      const started = await changeJob(context, tx, jobId, ['pending'], { status: 'processing' });
-      const job = started ?? (await findRobotsJobById(tx, jobId));
-      return job?.status === 'processing' ? { job, asset } : undefined;
-    }),
-  notePrompt: (jobId, name, version) => addPrompt(context.database.queryable, jobId, { [name]: version }),
-  complete: async (jobId, publish) => {
-    const assetId = await context.database.transaction(async (tx) => {
-      const known = await findRobotsJobById(tx, jobId);
-      // Locks the asset first, like all transactions that also change its tracks.
-      const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
-      const job = asset && (await lockRobotsJob(tx, jobId));
-      if (!asset || job?.status !== 'processing') return undefined;
-      const { outputs, files } = await publish({ tx, job, asset });
-      await changeJob(context, tx, jobId, ['processing'], {
-        status: 'completed',
-        outputs: JSON.stringify(outputs),
-        files: files ? JSON.stringify(files) : null,
-      });
-      return asset.id;
-    });
-    if (assetId !== undefined) context.onPlayableChanged(assetId);
-    return assetId !== undefined;
-  },
-  fail: async (jobId, error) => {
-    const change = { status: 'errored', error: JSON.stringify(jobError(error)) } as const;
-    await context.database.transaction((tx) => changeJob(context, tx, jobId, ['pending', 'processing'], change));
-  },
-  wait: (jobId, isDone) =>
-    context.database.transaction(async (tx) => {
+  wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
+    return this.context.database.transaction(async (tx) => {
       const job = await findRobotsJobById(tx, jobId);
       // Tracks change under this lock, shots under their own.
       const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
@@ -90,19 +69,46 @@ export const createRobotsJobState = (context: DomainContext): RobotsJobState => 
       if (asset && (await isDone(tx))) return false;
       await markJobWaiting(tx, jobId);
       return true;
-    }),
-  findWanted: async (jobId) => {
-    const job = await findRobotsJobById(context.database.queryable, jobId);
-    return job?.status === 'processing' ? job : undefined;
-  },
-  wake: (jobId) =>
-    context.database.transaction(async (tx) => {
+    });
+  }
+
+  /** Resumes a job that waits for something of its own. */
+  wake(jobId: string): Promise<void> {
+    return this.context.database.transaction(async (tx) => {
       const job = await findRobotsJobById(tx, jobId);
       // Jobs begin to wait under this lock.
       const asset = job && (await lockAssetForUpdate(tx, job.environment_id, job.asset_id));
-      if (asset) await wakeRuns(context, tx, asset.id);
-    }),
-});
+      if (asset) await wakeRuns(this.context, tx, asset.id);
+    });
+  }
+
+  /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
+  async complete(jobId: string, publish: Publish): Promise<boolean> {
+    const assetId = await this.context.database.transaction(async (tx) => {
+      const known = await findRobotsJobById(tx, jobId);
+      // Locks the asset first, like all transactions that also change its tracks.
+      const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
+      const job = asset && (await lockRobotsJob(tx, jobId));
+      if (!asset || job?.status !== 'processing') return undefined;
+      const { outputs, files } = await publish({ tx, job, asset });
+      await changeJob(this.context, tx, jobId, ['processing'], {
+        status: 'completed',
+        outputs: JSON.stringify(outputs),
+        files: files ? JSON.stringify(files) : null,
+      });
+      return asset.id;
+    });
+    if (assetId !== undefined) this.context.onPlayableChanged(assetId);
+    return assetId !== undefined;
+  }
+
+  async fail(jobId: string, error: unknown): Promise<void> {
+    const change = { status: 'errored', error: JSON.stringify(jobError(error)) } as const;
+    await this.context.database.transaction((tx) =>
+      changeJob(this.context, tx, jobId, ['pending', 'processing'], change),
+    );
+  }
+}
 
 /**
  * Changes the status of a job, records the event and lets its run continue; undefined when the job is in none of the
@@ -122,13 +128,13 @@ export const changeJob = async (
   return job;
 };
 
-/** Stops the work on a job that is ended elsewhere. */
+/** Cancels the queued work of a job that ends. */
 export const cancelJobWork = async (
   { queue }: Pick<DomainContext, 'queue'>,
   tx: Transaction,
   jobId: string,
 ): Promise<void> => {
-  for (const name of [queues.runWorkflow, queues.recognizeSpeech]) await queue.cancel(name, jobId, tx);
+  for (const name of [robotsQueues.runWorkflow, queues.recognizeSpeech]) await queue.cancel(name, jobId, tx);
 };
 
 /** Ends the jobs of an asset that is being deleted. Call it while the asset still exists. */

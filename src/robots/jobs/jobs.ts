@@ -3,12 +3,12 @@ import type { Row } from '../../db/schema.js';
 import { findAssetById, lockAssetForUpdate } from '../../db/tables/assets/asset.js';
 import { listTracks } from '../../db/tables/assets/track.js';
 import type { DomainContext } from '../../domain/context.js';
-import { queues } from '../../domain/queues.js';
 import { KinoraError } from '../../lib/errors.js';
-import { isId, isRobotsId, newId, newRobotsId, newUuid } from '../../lib/ids.js';
+import { isId, isPrefixedId, newId, newPrefixedId, newUuid } from '../../lib/ids.js';
 import { isSameLanguage } from '../../media/speech/languages.js';
 import type { RobotsJobView } from '../api/serialize.js';
 import type { RobotsJobQuery, RobotsJobRequest } from '../api/validate-job.js';
+import { robotsQueues } from '../queues.js';
 import {
   countRobotsJobs,
   findEquivalentJob,
@@ -61,7 +61,7 @@ export const startRobotsJob = async (
     throw new KinoraError('conflict', { messages: ['An equivalent job is already in progress'] });
   const createdAt = context.clock.now();
   const job = await insertRobotsJob(tx, {
-    id: newRobotsId('rjob'),
+    id: newPrefixedId('rjob'),
     internal_id: newUuid(),
     environment_id: asset.environment_id,
     asset_id: asset.id,
@@ -80,7 +80,7 @@ export const startRobotsJob = async (
     error: null,
   });
   await recordJobEvent(context, tx, job);
-  await context.queue.enqueue(queues.runWorkflow, { jobId: job.id }, {}, tx);
+  await context.queue.enqueue(robotsQueues.runWorkflow, { jobId: job.id }, {}, tx);
   return job;
 };
 
@@ -120,7 +120,7 @@ export const getRobotsJob = async (
   workflow: string,
 ): Promise<RobotsJobView> => {
   const db = context.database.queryable;
-  const job = isRobotsId('rjob', jobId) ? await findRobotsJob(db, environmentId, jobId) : undefined;
+  const job = isPrefixedId('rjob', jobId) ? await findRobotsJob(db, environmentId, jobId) : undefined;
   if (job?.workflow !== workflow) throw jobNotFound();
   return viewRobotsJob(context, job, await findAssetById(db, job.asset_id));
 };
@@ -142,7 +142,7 @@ export const listRobotsJobs = async (
 /** @throws KinoraError `not_found`, `conflict` when it has ended */
 export const cancelRobotsJob = (context: DomainContext, environmentId: string, jobId: string): Promise<Job> =>
   context.database.transaction(async (tx) => {
-    const known = isRobotsId('rjob', jobId) ? await findRobotsJob(tx, environmentId, jobId) : undefined;
+    const known = isPrefixedId('rjob', jobId) ? await findRobotsJob(tx, environmentId, jobId) : undefined;
     if (!known) throw jobNotFound();
     const cancelled = await changeJob(context, tx, jobId, ['pending', 'processing'], { status: 'cancelled' });
     if (!cancelled) throw new KinoraError('conflict', { messages: ['Job is already in a terminal state'] });

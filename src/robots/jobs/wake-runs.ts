@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.js';
 import type { DomainContext } from '../../domain/context.js';
-import { queues } from '../../domain/queues.js';
+import { robotsQueues } from '../queues.js';
 import { listActiveRunIds } from '../tables/directive-run.js';
 import { takeWaitingJobs } from '../tables/robots-job.js';
 
@@ -14,6 +14,7 @@ export const wakeRuns = async (
   assetId: string,
 ): Promise<void> => {
   for (const jobId of await takeWaitingJobs(tx, assetId))
-    await queue.enqueue(queues.runWorkflow, { jobId }, { again: true }, tx);
-  for (const runId of await listActiveRunIds(tx, assetId)) await queue.enqueue(queues.advanceRun, { runId }, {}, tx);
+    await queue.enqueue(robotsQueues.runWorkflow, { jobId }, { again: true }, tx);
+  for (const runId of await listActiveRunIds(tx, assetId))
+    await queue.enqueue(robotsQueues.advanceRun, { runId }, {}, tx);
 };

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import type { Prompt } from '../support/ask-model.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { Prompt } from '../support/model-asker.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 
 const schema = Type.Object({
   visual_narrative: Type.String({ maxLength: 1000 }),

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../api/workflows.js';
-import type { Prompt } from '../support/ask-model.js';
 import type { Line } from '../support/captions.js';
+import type { Prompt } from '../support/model-asker.js';
 import { inWindows } from '../support/windows.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 import { hintsOf, lineLength, withNumbers } from './transcript.js';
 
 const Moment = Type.Object({

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { plainText } from '../calculations/edit-cues.js';
-import { asData, type Prompt } from '../support/ask-model.js';
+import { asData, type Prompt } from '../support/model-asker.js';
 import { inWindows } from '../support/windows.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 
 const prompt = {
   name: 'find-profanity',

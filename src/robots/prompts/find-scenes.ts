@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { WorkflowParams } from '../api/workflows.js';
-import type { Prompt } from '../support/ask-model.js';
+import type { Prompt } from '../support/model-asker.js';
 import { type FramesOf, type ShotLine, shotLength, showShots } from '../support/shot-lines.js';
 import { inWindows } from '../support/windows.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 import { hintsOf } from './transcript.js';
 
 const Scene = Type.Object({

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import type { thumbnailScores } from '../../media/image/frame-quality.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { WorkflowParams } from '../api/workflows.js';
-import type { Prompt } from '../support/ask-model.js';
 import { frameUrls } from '../support/frames.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { Prompt } from '../support/model-asker.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 import { hintsOf } from './transcript.js';
 
 export interface Thumbnail {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import type { Prompt } from '../support/ask-model.js';
 import type { Line } from '../support/captions.js';
+import type { Prompt } from '../support/model-asker.js';
 import { inWindows } from '../support/windows.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 import { lineLength, withSeconds } from './transcript.js';
 
 const score = () => Type.Number({ minimum: 0, maximum: 1 });

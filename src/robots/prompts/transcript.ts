@@ -1,5 +1,5 @@
-import { asData } from '../support/ask-model.js';
 import type { Line } from '../support/captions.js';
+import { asData } from '../support/model-asker.js';
 
 /** Captions as models read them: one line each, with its number or its second. */
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Cue } from '../../media/text/subtitles.js';
 import { plainText } from '../calculations/edit-cues.js';
-import type { Prompt } from '../support/ask-model.js';
-import type { WorkflowRun } from '../support/workflow.js';
+import type { Prompt } from '../support/model-asker.js';
+import type { WorkflowRun } from '../support/workflow-run.js';
 import { withNumbers } from './transcript.js';
 
 const schema = Type.Object({

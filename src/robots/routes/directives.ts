@@ -1,12 +1,13 @@
 import { readPageQuery } from '../../api/validate/list-query.js';
 import type { DomainContext } from '../../domain/context.js';
 import type { Route } from '../../http/plugins/operation-route.js';
+import type { RobotsOperationId } from '../api/operations.js';
 import { serializeDirective, serializeNewRun, serializeRun } from '../api/serialize.js';
 import { validateDirective, validateRun } from '../api/validate-directive.js';
 import { createDirective, deleteDirective, getDirective, listDirectives } from '../directives/directives.js';
 import { createRun, getRun, listRuns } from '../directives/runs.js';
 
-export const directiveRoutes = (route: Route, context: DomainContext): void => {
+export const directiveRoutes = (route: Route<RobotsOperationId>, context: DomainContext): void => {
   route('createDirective', async ({ caller, body }) => ({
     data: serializeDirective(await createDirective(context, caller.environment.id, validateDirective(body ?? {}))),
   }));

@@ -1,11 +1,12 @@
 import type { DomainContext } from '../../domain/context.js';
 import type { Route } from '../../http/plugins/operation-route.js';
+import type { RobotsOperationId } from '../api/operations.js';
 import { serializeRobotsJob, serializeRobotsJobSummary } from '../api/serialize.js';
 import { validateRobotsJob, validateRobotsJobQuery } from '../api/validate-job.js';
 import type { WorkflowName } from '../api/workflows.js';
 import { cancelRobotsJob, createRobotsJob, getRobotsJob, listRobotsJobs } from '../jobs/jobs.js';
 
-export const robotsJobRoutes = (route: Route, context: DomainContext): void => {
+export const robotsJobRoutes = (route: Route<RobotsOperationId>, context: DomainContext): void => {
   route('createRobotsJob', async ({ caller, params, body }) => {
     const request = validateRobotsJob(workflowOf(params), body ?? {});
     return { data: serializeRobotsJob(await createRobotsJob(context, caller.environment.id, request)) };

@@ -4,7 +4,7 @@ import { KinoraError } from '../../lib/errors.js';
 import type { Cue } from '../../media/text/subtitles.js';
 import { listCues } from '../../media/text/text-index.js';
 import { plainText } from '../calculations/edit-cues.js';
-import type { WorkflowRun } from './workflow.js';
+import type { WorkflowRun } from './workflow-run.js';
 
 export interface Captions {
   readonly track: Row<'track'>;

@@ -5,7 +5,7 @@ import { parseThumbnailParameters } from '../../media/image/parameters.js';
 import type { Plan, VideoPlan } from '../../media/plan/plan.js';
 import { planThumbnail } from '../../packager/image-jobs.js';
 import { mediaPriority } from '../../pool/media-pool.js';
-import type { WorkflowRun } from './workflow.js';
+import type { WorkflowRun } from './workflow-run.js';
 
 /** Large enough for models; more would cost them time. */
 const WIDTH = 512;

@@ -1,5 +1,5 @@
-import { asData } from './ask-model.js';
 import type { Line } from './captions.js';
+import { asData } from './model-asker.js';
 
 /** A shot as models read it. */
 export interface ShotLine {

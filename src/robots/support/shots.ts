@@ -5,7 +5,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { findTranscript, type Line, scopeOf } from './captions.js';
 import { frameUrls, openPlan } from './frames.js';
 import type { FramesOf, ShotLine } from './shot-lines.js';
-import type { WorkflowEnd, WorkflowRun } from './workflow.js';
+import type { WorkflowEnd, WorkflowRun } from './workflow-run.js';
 
 type Wait = Extract<WorkflowEnd, { waitUntil: unknown }>;
 

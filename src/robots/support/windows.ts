@@ -1,5 +1,5 @@
 import { planWindows } from '../calculations/windows.js';
-import type { WorkflowRun } from './workflow.js';
+import type { WorkflowRun } from './workflow-run.js';
 
 /** What a small model can process in one question, with room for its answer: about 6,000 tokens. */
 const WINDOW_CHARACTERS = 20_000;

@@ -1,7 +1,7 @@
 import type { WorkflowParams } from '../api/workflows.js';
 import { askQuestions as askModel, type ModelAnswer } from '../prompts/ask-questions.js';
 import { requireTranscript } from '../support/captions.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 const DEFAULT_LENGTH = 500;
 

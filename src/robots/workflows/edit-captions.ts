@@ -6,7 +6,7 @@ import type { WorkflowParams } from '../api/workflows.js';
 import { type CueEdits, editCues } from '../calculations/edit-cues.js';
 import { findProfanity } from '../prompts/find-profanity.js';
 import { readCaptions } from '../support/captions.js';
-import type { Workflow, WorkflowRun } from '../support/workflow.js';
+import type { Workflow, WorkflowRun } from '../support/workflow-run.js';
 
 const FILE = 'vtt';
 const DEFAULT_SUFFIX = 'edited';

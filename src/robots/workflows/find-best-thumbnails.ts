@@ -16,7 +16,7 @@ import type { WorkflowParams } from '../api/workflows.js';
 import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import { scopeOf } from '../support/captions.js';
 import { openPlan } from '../support/frames.js';
-import type { Workflow, WorkflowRun } from '../support/workflow.js';
+import type { Workflow, WorkflowRun } from '../support/workflow-run.js';
 
 const MAX_SAMPLES = 60;
 const SAMPLES_A_SECOND = 2;

@@ -5,7 +5,7 @@ import { askMomentsInShots } from '../prompts/find-moments-in-shots.js';
 import { type Line, requireTranscript } from '../support/captions.js';
 import { frameUrls, openPlan } from '../support/frames.js';
 import { readShots } from '../support/shots.js';
-import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow.js';
+import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow-run.js';
 
 const HOUR_SECONDS = 3600;
 const FRAMES_OF_A_MOMENT = 3;

@@ -1,7 +1,7 @@
 import { askScenes, type ModelScene } from '../prompts/find-scenes.js';
 import type { ShotLine } from '../support/shot-lines.js';
 import { readShots } from '../support/shots.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 

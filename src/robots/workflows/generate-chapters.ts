@@ -3,7 +3,7 @@ import type { WorkflowParams } from '../api/workflows.js';
 import { mergeChapters } from '../calculations/chapters.js';
 import { askChapters } from '../prompts/generate-chapters.js';
 import { requireTranscript } from '../support/captions.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 export const generateChapters: Workflow = async (run) => {
   const { update_asset_chapters: updates } = run.job.parameters as WorkflowParams<'generate-chapters'>;

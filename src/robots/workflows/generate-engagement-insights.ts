@@ -1,6 +1,6 @@
 import { listDeliveredParts } from '../../db/tables/playback/usage.js';
 import { describeEngagement } from '../calculations/engagement.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 /** How often viewers were sent each part of the asset, since counting began. */
 export const generateEngagementInsights: Workflow = async ({ context, asset }) => {

@@ -10,11 +10,23 @@ import { isSameLanguage, languageCodeOf } from '../../media/speech/languages.js'
 import type { Word } from '../../media/speech/word.js';
 import { listCues } from '../../media/text/text-index.js';
 import { readBlob } from '../../storage/blob-store.js';
-import { robotsStepKey, trackWordsKey } from '../../storage/keys.js';
+import { trackWordsKey } from '../../storage/keys.js';
 import type { WorkflowParams } from '../api/workflows.js';
 import { writeSrt } from '../calculations/write-srt.js';
-import { type RecognizedSpeech, SPEECH_STEP } from '../support/recognize-captions.js';
-import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow.js';
+import { stepKey } from '../jobs/job-files.js';
+import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow-run.js';
+
+/**
+ * The step of a job that records what was recognized. When it exists, so do the words and the text of the job's
+ * track.
+ */
+export const SPEECH_STEP = 'speech';
+
+/** The content of the step; the language is present only if it was detected. */
+export interface RecognizedSpeech {
+  readonly language?: string | undefined;
+  readonly confidence?: number | undefined;
+}
 
 const SRT = 'srt';
 const WORDS = 'json';
@@ -32,7 +44,7 @@ export const generatePremiumCaptions: Workflow = async (run) => {
   if (asked !== undefined && languageCodeOf(asked) === undefined)
     throw unusable(`Speech in the language ${asked} cannot be recognized.`);
   const audioTrackId = await findAudio(run);
-  const speech = await run.blobs.read(robotsStepKey(asset.id, job.id, SPEECH_STEP));
+  const speech = await run.blobs.read(stepKey(asset.id, job.id, SPEECH_STEP));
   if (!speech) return awaitRecognition(run, { robotsJobId: job.id, audioTrackId });
   const { language: detected, confidence } = (await json(speech)) as RecognizedSpeech;
   await writeFiles(run, withWords === true);
@@ -67,7 +79,7 @@ const awaitRecognition = async (
   payload: CaptionsPayload,
 ): Promise<WorkflowEnd> => {
   await context.queue.enqueue(queues.recognizeSpeech, payload);
-  const key = robotsStepKey(asset.id, job.id, SPEECH_STEP);
+  const key = stepKey(asset.id, job.id, SPEECH_STEP);
   return { waitUntil: async () => (await blobs.stat(key)) !== undefined };
 };
 

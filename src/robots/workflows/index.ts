@@ -1,6 +1,6 @@
 import type { Row } from '../../db/schema.js';
 import type { WorkflowName, WorkflowParams } from '../api/workflows.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 import { askQuestions } from './ask-questions.js';
 import { editCaptions } from './edit-captions.js';
 import { findBestThumbnails } from './find-best-thumbnails.js';

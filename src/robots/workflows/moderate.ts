@@ -4,7 +4,7 @@ import type { WorkflowParams } from '../api/workflows.js';
 import { askFrameScores, askTextScores, type Scores } from '../prompts/moderate.js';
 import { requireTranscript, scopeOf } from '../support/captions.js';
 import { frameUrls, openPlan } from '../support/frames.js';
-import type { Workflow, WorkflowRun } from '../support/workflow.js';
+import type { Workflow, WorkflowRun } from '../support/workflow-run.js';
 
 const THRESHOLDS = { sexual: 0.7, violence: 0.8 };
 const DEFAULT_INTERVAL_SECONDS = 10;

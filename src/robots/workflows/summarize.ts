@@ -2,7 +2,7 @@ import { writeTitle } from '../../domain/assets/update-asset.js';
 import type { WorkflowParams } from '../api/workflows.js';
 import { askSummary } from '../prompts/summarize.js';
 import { requireTranscript } from '../support/captions.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 const DEFAULT_TAGS = 10;
 

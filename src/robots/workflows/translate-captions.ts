@@ -8,7 +8,7 @@ import type { WorkflowParams } from '../api/workflows.js';
 import { cueText, plainText } from '../calculations/edit-cues.js';
 import { askTranslation } from '../prompts/translate-captions.js';
 import { readCaptions } from '../support/captions.js';
-import type { Workflow } from '../support/workflow.js';
+import type { Workflow } from '../support/workflow-run.js';
 
 const FILE = 'vtt';
 

@@ -28,6 +28,7 @@ import { createTextParser } from '#kinora/packager/parse-text.js';
 import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { robotsHook } from '#kinora/robots/asset-hook.js';
+import { robotsRoutes } from '#kinora/robots/routes/robots-routes.js';
 import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
@@ -102,6 +103,7 @@ export const startApi = async ({
   const writers = createUploadWriters({ ...domain, blobs, targets, logger, maxBytes: maxUploadBytes });
   const app = createApp({
     ...domain,
+    apiExtension: robotsRoutes(domain),
     logger,
     texts: new TextTracks(blobs, createTextParser()),
     webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),

@@ -28,46 +28,47 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-export interface ModelAsker {
-  isConfigured(kind: 'text' | 'vision'): boolean;
+export class ModelAsker {
+  constructor(private readonly model: ChatModel) {}
+
+  isConfigured(kind: 'text' | 'vision'): boolean {
+    return this.model.isConfigured(kind);
+  }
+
   /**
-   * Asks for an answer in the form of the prompt's schema.
+   * Asks for an answer in the form of the prompt's schema, a second time if the first answer has another form.
    * @throws KinoraError `provider_unavailable`, `provider_failed`
    */
-  ask<T extends TSchema>(asking: Asking, question: Question<T>): Promise<Static<T>>;
+  async ask<T extends TSchema>(
+    { job, state, signal }: Asking,
+    { prompt, text, images, check }: Question<T>,
+  ): Promise<Static<T>> {
+    await state.notePrompt(job.id, prompt.name, prompt.version);
+    const { schema } = prompt;
+    const request = { schema, schemaName: prompt.name.replaceAll('-', '_'), signal };
+    const messages: ChatMessage[] = [
+      {
+        role: 'system',
+        text: `${prompt.system}\n\n${RULES}\n\nJSON Schema of the answer:\n${JSON.stringify(schema)}`,
+      },
+      { role: 'user', text, ...(images && { images }) },
+    ];
+    const answer = await this.model.ask({ ...request, messages });
+    const read = await readAnswer(schema, answer, check);
+    if ('value' in read) return read.value;
+    const again: ChatMessage[] = [
+      ...messages,
+      { role: 'assistant', text: answer.slice(0, MAX_QUOTED) },
+      { role: 'user', text: `That answer cannot be used: ${read.problem} Answer again with the JSON object alone.` },
+    ];
+    const second = await readAnswer(schema, await this.model.ask({ ...request, messages: again }), check);
+    if ('value' in second) return second.value;
+    throw new KinoraError('provider_failed', {
+      messages: ['The provider did not answer in the requested format.'],
+      cause: new Error(second.problem),
+    });
+  }
 }
-
-export const createModelAsker = (model: ChatModel): ModelAsker => {
-  return {
-    isConfigured: (kind) => model.isConfigured(kind),
-    ask: async ({ job, state, signal }, { prompt, text, images, check }) => {
-      await state.notePrompt(job.id, prompt.name, prompt.version);
-      const { schema } = prompt;
-      const first: ChatMessage[] = [
-        {
-          role: 'system',
-          text: `${prompt.system}\n\n${RULES}\n\nJSON Schema of the answer:\n${JSON.stringify(schema)}`,
-        },
-        { role: 'user', text, ...(images && { images }) },
-      ];
-      const request = { schema, schemaName: prompt.name.replaceAll('-', '_'), signal };
-      const answer = await model.ask({ ...request, messages: first });
-      const read = await readAnswer(schema, answer, check);
-      if ('value' in read) return read.value;
-      const again: ChatMessage[] = [
-        ...first,
-        { role: 'assistant', text: answer.slice(0, MAX_QUOTED) },
-        { role: 'user', text: `That answer cannot be used: ${read.problem} Answer again with the JSON object alone.` },
-      ];
-      const second = await readAnswer(schema, await model.ask({ ...request, messages: again }), check);
-      if ('value' in second) return second.value;
-      throw new KinoraError('provider_failed', {
-        messages: ['The provider did not answer in the requested format.'],
-        cause: new Error(second.problem),
-      });
-    },
-  };
-};
 
 const MAX_QUOTED = 4000;
 

@@ -1,43 +1,50 @@
-import { json } from 'node:stream/consumers';
 import { areTrackFilesNeeded } from '../db/tables/assets/track-media.js';
-import { queues } from '../domain/queues.js';
 import { KinoraError } from '../lib/errors.js';
 import type { Job, JobContext, QueueWorker } from '../queue/queue.js';
-import { robotsFileKey, robotsStepKey, robotsStepsPrefix, trackPrefix } from '../storage/keys.js';
+import { trackPrefix } from '../storage/keys.js';
+import type { Logger } from '../telemetry/logger.js';
 import type { WorkflowName } from './api/workflows.js';
 import { advanceRun, failRun } from './directives/advance-run.js';
-import type { RobotsDeps, Workflow, WorkflowRun } from './support/workflow.js';
+import { stepsPrefix } from './jobs/job-files.js';
+import { robotsQueues } from './queues.js';
+import { type WorkflowDeps, WorkflowRun } from './support/workflow-run.js';
 import { findRobotsJobById } from './tables/robots-job.js';
 import { modelsNeeded, workflows } from './workflows/index.js';
 
 /** A job mostly waits for a model's answer. */
 const CONCURRENCY = 2;
 
+interface RunPayload {
+  readonly runId: string;
+}
 interface JobPayload {
   readonly jobId: string;
 }
+interface WorkerDeps extends WorkflowDeps {
+  readonly logger: Logger;
+}
 
-/** Advances the runs of directives step by step; jobs do the work of their workflow. */
-export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
+/** Workers that advance the runs of directives step by step, and run the workflows of jobs. */
+export const createRobotsWorkers = (deps: WorkerDeps): QueueWorker[] => [
   {
-    queue: queues.advanceRun,
+    queue: robotsQueues.advanceRun,
     concurrency: 1,
-    handler: (job: Job<{ runId: string }>) => advanceRun(deps.context, job.payload.runId),
-    onFailed: async ({ id, payload: { runId } }: Job<{ runId: string }>, error) => {
+    handler: (job: Job<RunPayload>) => advanceRun(deps.context, job.payload.runId),
+    onFailed: async ({ id, payload: { runId } }: Job<RunPayload>, error) => {
       deps.logger.error({ run_id: runId, job_id: id, err: error }, 'directive run failed');
       await failRun(deps.context, runId);
     },
   },
   {
-    queue: queues.runWorkflow,
+    queue: robotsQueues.runWorkflow,
     concurrency: CONCURRENCY,
     handler: async ({ payload: { jobId } }: Job<JobPayload>, { signal }: JobContext) => {
       const started = await deps.state.start(jobId);
       try {
-        if (started) await work(openRun(deps, started, signal));
+        if (started) await runWorkflow(new WorkflowRun(deps, started.job, started.asset, signal));
       } catch (error) {
         // Cancelled or deleted with its asset: the reason for the failure does not matter.
-        if (await deps.state.findWanted(jobId)) throw error;
+        if (await deps.state.findProcessing(jobId)) throw error;
       }
       await removeLeftovers(deps, jobId);
     },
@@ -49,14 +56,13 @@ export const createRobotsWorkers = (deps: RobotsDeps): QueueWorker[] => [
   },
 ];
 
-const work = async (run: WorkflowRun): Promise<void> => {
-  const { job, state } = run;
-  const name = job.workflow as WorkflowName;
-  const workflow: Workflow = workflows[name];
+const runWorkflow = async (run: WorkflowRun): Promise<void> => {
+  const { job, state, model } = run;
   // Checked before shots are searched in vain.
   const needed = modelsNeeded(job, run.asset.resolution_tier === 'audio-only');
-  if (needed.length > 0 && !needed.some((kind) => run.model.isConfigured(kind)))
+  if (needed.length > 0 && !needed.some((kind) => model.isConfigured(kind)))
     throw new KinoraError('provider_unavailable');
+  const workflow = workflows[job.workflow as WorkflowName];
   for (;;) {
     const end = await workflow(run);
     if ('publish' in end) {
@@ -67,37 +73,18 @@ const work = async (run: WorkflowRun): Promise<void> => {
   }
 };
 
-const openRun = (
-  deps: RobotsDeps,
-  { job, asset }: Pick<WorkflowRun, 'job' | 'asset'>,
-  signal: AbortSignal,
-): WorkflowRun => ({
-  ...deps,
-  logger: deps.logger.child({ asset_id: asset.id, robots_job_id: job.id, workflow: job.workflow }),
-  job,
-  asset,
-  signal,
-  step: async <T>(name: string, make: () => Promise<T>): Promise<T> => {
-    signal.throwIfAborted();
-    const key = robotsStepKey(asset.id, job.id, name);
-    const stored = await deps.blobs.read(key);
-    if (stored) return (await json(stored)) as T;
-    const made = await make();
-    await deps.blobs.put(key, Buffer.from(JSON.stringify(made)));
-    return made;
-  },
-  writeFile: (name, bytes) => deps.blobs.put(robotsFileKey(asset.id, job.id, name), bytes),
-});
-
 /**
  * Removes what a job that ended, now or in an earlier run, leaves: its steps, and the files of a track that it did
  * not create.
  */
-const removeLeftovers = async ({ blobs, context }: RobotsDeps, jobId: string): Promise<void> => {
+const removeLeftovers = async (
+  { blobs, context }: Pick<WorkflowDeps, 'blobs' | 'context'>,
+  jobId: string,
+): Promise<void> => {
   const db = context.database.queryable;
   const job = await findRobotsJobById(db, jobId);
   if (!job || job.status === 'pending' || job.status === 'processing') return;
-  await blobs.deletePrefix(robotsStepsPrefix(job.asset_id, jobId));
+  await blobs.deletePrefix(stepsPrefix(job.asset_id, jobId));
   if (!(await areTrackFilesNeeded(db, job.new_track_id)))
     await blobs.deletePrefix(trackPrefix(job.asset_id, job.new_track_id));
 };

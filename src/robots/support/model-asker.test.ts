@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { asData, readAnswer } from './ask-model.js';
+import { asData, readAnswer } from './model-asker.js';
 
 const schema = Type.Object({ a: Type.Integer({ minimum: 1 }) });
 
