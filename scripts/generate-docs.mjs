@@ -5,12 +5,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { joinApiParts } from '../dist/api/openapi/api-part.js';
+import { coreApi } from '../dist/api/openapi/core-api.js';
 import { undocumented } from '../dist/api/openapi/openapi-document.js';
-import { operations } from '../dist/api/operations.js';
 import { commandGroups } from '../dist/cli/commands.js';
 import { apiSettings } from '../dist/cli/support/command.js';
 import { flagOf, options } from '../dist/config/options.js';
+import { robotsApi } from '../dist/robots/api/robots-api.js';
 
+const api = joinApiParts(coreApi, robotsApi);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const all = Object.values(options);
 const sections = [...new Set(all.map((option) => option.section))].map((section) => ({
@@ -156,11 +159,11 @@ if (process.argv.includes('--check')) {
   for (const path of documented)
     if (!tracked.includes(path)) problems.push(`docs/architecture.md: the tree names ${path}/, which is not there`);
   const compatibility = readFileSync(join(root, 'docs/compatibility.md'), 'utf8');
-  for (const { method, path } of Object.values(operations)) {
+  for (const { method, path } of Object.values(api.operations)) {
     if (!compatibility.includes(`\`${method} ${path}\``))
       problems.push(`docs/compatibility.md lacks ${method} ${path}`);
   }
-  problems.push(...undocumented());
+  problems.push(...undocumented(api));
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } else {

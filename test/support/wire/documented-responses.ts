@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Compile } from 'typebox/compile';
-import { openApiDocument } from '#kinora/api/openapi/openapi-document.js';
+import { wholeDocument } from './whole-api.js';
 
 type Schema = Record<string, unknown>;
 interface Checkable {
@@ -8,7 +8,7 @@ interface Checkable {
   Errors(value: unknown): { instancePath: string; message: string; params: object }[];
 }
 
-const document = openApiDocument();
+const document = wholeDocument;
 const { schemas, responses } = document.components as Record<string, Record<string, Schema>>;
 
 /** With references written out, and objects closed: an answer may hold nothing that the document does not name. */
