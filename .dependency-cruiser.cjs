@@ -102,7 +102,7 @@ const layers = {
     'control',
     'speech',
     'net/(source-fetcher|source-api|service-caller)',
-    'storage/(keys|s3/(check-bucket|s3-client))',
+    'storage/(keys|s3/(check-bucket|object-client))',
     'config',
     'telemetry',
     'domain',

@@ -9,6 +9,7 @@ const names = [
   'feature-cost',
   'segment-latency',
   's3-cold',
+  'hedge',
   'play-through',
   'quality',
   'several-viewers',

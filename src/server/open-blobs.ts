@@ -8,12 +8,12 @@ import { backoffMs } from '../lib/backoff.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { makeDirectory } from '../lib/make-directory.js';
 import type { BlobStore, LinkedSources } from '../storage/blob-store.js';
-import { createDiskBlobStore } from '../storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '../storage/disk/disk-blob-store.js';
 import { checkBucket, checkReadable, describeBucket } from '../storage/s3/check-bucket.js';
-import { withLinkedSources } from '../storage/s3/linked-sources.js';
-import { PART_BYTES } from '../storage/s3/part-upload.js';
-import { createS3BlobStore } from '../storage/s3/s3-blob-store.js';
-import { createObjectClient, type ObjectClient, type S3Settings } from '../storage/s3/s3-client.js';
+import { LinkedSourceStore } from '../storage/s3/linked-source-store.js';
+import { PART_BYTES } from '../storage/s3/multipart-upload.js';
+import { ObjectClient, type S3Settings } from '../storage/s3/object-client.js';
+import { S3BlobStore } from '../storage/s3/s3-blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Base } from './parts.js';
 
@@ -46,7 +46,7 @@ const MAX_UPLOAD_PARTS = 9000;
 /** Connects to the bucket and tries it. @throws KinoraError `config_invalid`, `unavailable` */
 export const openBucket = async (settings: S3Settings): Promise<ObjectClient> => {
   silenceS3ClientNotice();
-  const objects = await createObjectClient(settings);
+  const objects = await ObjectClient.open(settings);
   try {
     await checkBucket(objects, settings);
     return objects;
@@ -59,7 +59,7 @@ export const openBucket = async (settings: S3Settings): Promise<ObjectClient> =>
 /** Tries to read a bucket. @throws KinoraError `config_invalid`, `unavailable` */
 export const readBucket = async (settings: S3Settings): Promise<void> => {
   silenceS3ClientNotice();
-  const objects = await createObjectClient(settings);
+  const objects = await ObjectClient.open(settings);
   try {
     await checkReadable(objects, settings);
   } finally {
@@ -115,9 +115,9 @@ const openOwnBlobs = async ({ config, logger, phases }: Base, blobDir: string): 
   const objects = settings && (await openBucketWhenThere(settings, logger));
   if (objects) phases.push({ name: 'S3', end: () => objects.close() });
   await keepPlace(blobDir, settings);
-  if (!objects) return createDiskBlobStore(blobDir);
+  if (!objects) return new DiskBlobStore(blobDir);
   logger.info({ blobs: describeBucket(settings) }, 'blobs in S3');
-  return createS3BlobStore({
+  return S3BlobStore.open({
     ...{ objects, localDir: blobDir, maxLocalBytes: config.copySizeBytes },
     partBytes: Math.max(PART_BYTES, Math.ceil(config.maxSourceBytes / MAX_UPLOAD_PARTS)),
   });
@@ -134,7 +134,7 @@ export const openBlobs = async (
   silenceS3ClientNotice();
   const clients = new Map<string, Promise<ObjectClient>>();
   const clientOf = (bucket: string): Promise<ObjectClient> => {
-    const client = clients.get(bucket) ?? createObjectClient({ bucket, prefix: '', ...s3ServiceOf(config) });
+    const client = clients.get(bucket) ?? ObjectClient.open({ bucket, prefix: '', ...s3ServiceOf(config) });
     clients.set(bucket, client);
     return client;
   };
@@ -144,9 +144,10 @@ export const openBlobs = async (
       for (const client of clients.values()) (await client).close();
     },
   });
-  return withLinkedSources({
+  const linked = await LinkedSourceStore.open({
     ...{ blobs, clientOf, logger, places: config.sourceBuckets },
     dir: join(blobDir, '.linked'),
     maxLocalBytes: config.copySizeBytes,
   });
+  return { blobs: linked, linked };
 };

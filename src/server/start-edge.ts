@@ -10,7 +10,7 @@ import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import { createOriginClient } from '../net/origin-client.js';
-import { watchDiskSpace } from '../storage/disk/disk-space.js';
+import { DiskSpace } from '../storage/disk/disk-space.js';
 import { openDataDir } from './open-data-dir.js';
 import type { Base } from './parts.js';
 import { startMetrics, urlOf } from './start-http.js';
@@ -26,7 +26,7 @@ export const startEdge = async (
 ): Promise<{ readonly url: string; readonly metricsUrl: string | undefined }> => {
   const { config, logger, clock, metrics, phases } = base;
   await openDataDir(base);
-  const diskSpace = watchDiskSpace({ dir: config.dataDir, logger });
+  const diskSpace = new DiskSpace({ dir: config.dataDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await SegmentStore.open({
     dir: join(config.dataDir, 'cache'),

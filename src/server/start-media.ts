@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { SegmentStore } from '../cache/segment-store.js';
 import { MediaPool } from '../pool/media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
-import { watchDiskSpace } from '../storage/disk/disk-space.js';
+import { DiskSpace } from '../storage/disk/disk-space.js';
 import { createRangeBlobStore } from '../storage/range-store.js';
 import { openBlobs } from './open-blobs.js';
 import type { Base, MediaParts } from './parts.js';
@@ -15,7 +15,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const temporaryDir = join(cacheDir, 'tmp');
   const opened = await openBlobs(base, blobDir);
   const blobs = createRangeBlobStore(opened.blobs);
-  const diskSpace = watchDiskSpace({ dir: blobDir, logger });
+  const diskSpace = new DiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await SegmentStore.open({
     dir: cacheDir,

@@ -4,7 +4,7 @@ import { access, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import type { SourceFetcher } from '../net/fetch-source.js';
-import { createDiskBlobStore } from '../storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '../storage/disk/disk-blob-store.js';
 import { installedModelPath, type KnownModel, knownModels, modelsDirectory } from './models.js';
 
 export interface InstallOptions {
@@ -30,7 +30,7 @@ export const installModel = async (model: KnownModel, options: InstallOptions): 
   const directory = modelsDirectory(options.dataDir);
   const incoming = `${model.name}.incoming`;
   const arrived = join(directory, incoming);
-  const store = createDiskBlobStore(directory);
+  const store = new DiskBlobStore(directory);
   if (!(await isThere(arrived))) {
     const target = await store.resumeWrite(incoming);
     if (options.from === undefined) {
@@ -114,6 +114,6 @@ export const removeModel = async (dataDir: string, model: KnownModel): Promise<b
   const incoming = join(modelsDirectory(dataDir), `${model.name}.incoming`);
   for (const file of [path, incoming, validatorPath(dataDir, model)]) await rm(file, { force: true });
   if (await isThere(modelsDirectory(dataDir)))
-    await createDiskBlobStore(modelsDirectory(dataDir)).discardUnfinished(`${model.name}.incoming`);
+    await new DiskBlobStore(modelsDirectory(dataDir)).discardUnfinished(`${model.name}.incoming`);
   return wasThere;
 };

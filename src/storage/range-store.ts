@@ -18,7 +18,17 @@ export const createRangeBlobStore = (blobs: BlobStore): RangeBlobStore => {
   const sources = new Map<string, ReturnType<typeof createRangeSource>>();
   let version = 0;
   return {
-    ...blobs,
+    isLocal: blobs.isLocal,
+    resumeShared: blobs.resumeShared?.bind(blobs),
+    discardShared: blobs.discardShared?.bind(blobs),
+    resumeWrite: (key) => blobs.resumeWrite(key),
+    put: (key, bytes) => blobs.put(key, bytes),
+    read: (key, range) => blobs.read(key, range),
+    stat: (key) => blobs.stat(key),
+    delete: (key) => blobs.delete(key),
+    deletePrefix: (prefix) => blobs.deletePrefix(prefix),
+    discardUnfinished: (prefix) => blobs.discardUnfinished(prefix),
+    sweepUnfinished: (needed) => blobs.sweepUnfinished(needed),
     openLocal: async (key, needed) => {
       const source = sources.get(key);
       if (!source) return blobs.openLocal(key, needed);

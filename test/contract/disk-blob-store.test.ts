@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { losePower } from '../support/processes/lose-power.js';
 import { describeBlobStore } from './blob-store.js';
 
 describeBlobStore('on disk', async () => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-blobs-'));
   return {
-    store: createDiskBlobStore(root),
-    reopen: () => createDiskBlobStore(root),
+    store: new DiskBlobStore(root),
+    reopen: () => new DiskBlobStore(root),
     close: () => rm(root, { recursive: true }),
   };
 });
@@ -34,8 +34,8 @@ const makeRoot = (): string => {
 it('keeps exactly the bytes that were on disk when the process is killed', async () => {
   const root = makeRoot();
   const script = `
-    const { createDiskBlobStore } = await import(process.argv[1]);
-    const write = await createDiskBlobStore(process.argv[2]).resumeWrite('assets/k/source');
+    const { DiskBlobStore } = await import(process.argv[1]);
+    const write = await new DiskBlobStore(process.argv[2]).resumeWrite('assets/k/source');
     let next = Math.floor(write.offsetBytes / 4);
     for (;;) {
       const chunk = Buffer.alloc(400_000);
@@ -53,14 +53,14 @@ it('keeps exactly the bytes that were on disk when the process is killed', async
       if (seen.split('\n').length > 20) child.kill('SIGKILL');
     });
     await once(child, 'close');
-    const write = await createDiskBlobStore(root).resumeWrite('assets/k/source');
+    const write = await new DiskBlobStore(root).resumeWrite('assets/k/source');
     // What the one-megabyte buffer held is lost, nothing before it.
     expect(write.offsetBytes).toBeGreaterThanOrEqual(least + 19 * 400_000 - 1024 * 1024);
     expect(write.offsetBytes % 4).toBe(0);
     least = write.offsetBytes;
     await write.suspend();
   }
-  const store = createDiskBlobStore(root);
+  const store = new DiskBlobStore(root);
   const { sizeBytes } = await (await store.resumeWrite('assets/k/source')).commit();
   const bytes = await buffer((await store.read('assets/k/source'))!);
   expect(bytes.length).toBe(sizeBytes);
@@ -73,7 +73,7 @@ it('syncs the file before its rename and the directories after it', async () => 
   const prototype = Object.getPrototypeOf(probe) as { sync: () => Promise<void> };
   await probe.close();
   const sync = vi.spyOn(prototype, 'sync');
-  const store = createDiskBlobStore(root);
+  const store = new DiskBlobStore(root);
   await store.put('assets/s/index.bin', Buffer.from('x'));
   // The file, assets/s, assets and the root.
   expect(sync).toHaveBeenCalledTimes(4);
@@ -87,13 +87,13 @@ describe('after a power failure', () => {
 
   it('goes on behind what was suspended, and never behind bytes that the disk may not have', async () => {
     const root = makeRoot();
-    const first = await createDiskBlobStore(root).resumeWrite(key);
+    const first = await new DiskBlobStore(root).resumeWrite(key);
     await first.write(file.subarray(0, 2 * MIB + 77));
     await first.suspend();
-    const killed = await createDiskBlobStore(root).resumeWrite(key);
+    const killed = await new DiskBlobStore(root).resumeWrite(key);
     await killed.write(file.subarray(2 * MIB + 77, 4 * MIB + 77));
     await losePower(root);
-    const store = createDiskBlobStore(root);
+    const store = new DiskBlobStore(root);
     const resumed = await store.resumeWrite(key);
     expect(resumed.offsetBytes).toBe(2 * MIB + 77);
     await resumed.write(file.subarray(2 * MIB + 77));
@@ -104,33 +104,33 @@ describe('after a power failure', () => {
 
   it('begins anew where nothing was suspended', async () => {
     const root = makeRoot();
-    await (await createDiskBlobStore(root).resumeWrite(key)).write(file);
+    await (await new DiskBlobStore(root).resumeWrite(key)).write(file);
     await losePower(root);
-    expect((await createDiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
+    expect((await new DiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
   });
 
   it('begins anew where a restarted write had been suspended, or the file had been removed', async () => {
     const root = makeRoot();
-    const suspended = await createDiskBlobStore(root).resumeWrite(key);
+    const suspended = await new DiskBlobStore(root).resumeWrite(key);
     await suspended.write(file);
     await suspended.suspend();
-    const restarted = await createDiskBlobStore(root).resumeWrite(key);
+    const restarted = await new DiskBlobStore(root).resumeWrite(key);
     await restarted.restart();
     await restarted.write(randomBytes(2 * MIB));
     await losePower(root);
-    const again = await createDiskBlobStore(root).resumeWrite(key);
+    const again = await new DiskBlobStore(root).resumeWrite(key);
     expect(again.offsetBytes).toBe(0);
     await again.write(file);
     await again.suspend();
     await rm(join(root, '.partial', 'assets~p~source'));
-    await (await createDiskBlobStore(root).resumeWrite(key)).write(file);
+    await (await new DiskBlobStore(root).resumeWrite(key)).write(file);
     await losePower(root);
-    expect((await createDiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
+    expect((await new DiskBlobStore(root).resumeWrite(key)).offsetBytes).toBe(0);
   });
 
   it('syncs the bytes before the record that vouches for them, and nothing when nothing came', async () => {
     const root = makeRoot();
-    const store = createDiskBlobStore(root);
+    const store = new DiskBlobStore(root);
     const probe = await open(root, 'r');
     const prototype = Object.getPrototypeOf(probe) as { datasync: () => Promise<void> };
     await probe.close();
@@ -153,10 +153,10 @@ describe('after a power failure', () => {
 
   it('keeps most of a long write that was never suspended', async () => {
     const root = makeRoot();
-    const write = await createDiskBlobStore(root).resumeWrite(key);
+    const write = await new DiskBlobStore(root).resumeWrite(key);
     for (let at = 0; at < 258; at++) await write.write(file.subarray(0, MIB));
     await losePower(root);
-    const resumed = await createDiskBlobStore(root).resumeWrite(key);
+    const resumed = await new DiskBlobStore(root).resumeWrite(key);
     expect(resumed.offsetBytes).toBe(256 * MIB);
     await resumed.discard();
     expect(await readdir(join(root, '.partial'))).toEqual([]);

@@ -7,7 +7,7 @@ import type { ByteRange } from '#kinora/lib/byte-ranges.js';
 import { KinoraError } from '#kinora/lib/errors.js';
 import type { BlobWrite, Doubt, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
 import { BLOCK_BYTES } from '#kinora/storage/blob-store.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { createRangeBlobStore } from '#kinora/storage/range-store.js';
 import { until } from '../support/servers/server-process.js';
 
@@ -46,7 +46,7 @@ const removeLast = async (): Promise<void> => {
 beforeEach(async () => {
   await removeLast();
   folder = await mkdtemp(join(tmpdir(), 'kinora-ranges-'));
-  blobs = createRangeBlobStore(createDiskBlobStore(folder));
+  blobs = createRangeBlobStore(new DiskBlobStore(folder));
   write = await blobs.resumeWrite(KEY);
   requests = [];
   fail = undefined;

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BLOCK_BYTES, type BlobStore } from '#kinora/storage/blob-store.js';
-import { PART_BYTES } from '#kinora/storage/s3/part-upload.js';
-import { createS3BlobStore } from '#kinora/storage/s3/s3-blob-store.js';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { PART_BYTES } from '#kinora/storage/s3/multipart-upload.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
+import { S3BlobStore } from '#kinora/storage/s3/s3-blob-store.js';
 import { makeBucket } from '../support/servers/s3-bucket.js';
 import { type S3Faults, type StrictS3Proxy, startStrictS3Proxy } from '../support/servers/strict-s3-proxy.js';
 import { type Swift, startSwift, swiftPath } from '../support/servers/swift.js';
@@ -40,9 +40,9 @@ describe.runIf(swiftPath)('on S3', () => {
     { localDir = mkdtempSync(join(tmpdir(), 'kinora-s3-')), maxLocalBytes = 1024 * MIB } = {},
   ) => {
     folders.push(localDir);
-    const objects = await createObjectClient({ ...swift.settings('videos', endpoint), prefix });
+    const objects = await ObjectClient.open({ ...swift.settings('videos', endpoint), prefix });
     clients.push(objects);
-    const reopen = () => createS3BlobStore({ objects, localDir, maxLocalBytes });
+    const reopen = () => S3BlobStore.open({ objects, localDir, maxLocalBytes });
     return { store: await reopen(), reopen, localDir, objects };
   };
   const through = (prefix: string, faults: S3Faults) => async () => {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { isId, newId } from '#kinora/lib/ids.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'kinora-names-'));
 writeFileSync(join(root, 'secret'), 'secret');
-const store = createDiskBlobStore(join(root, 'blobs'));
+const store = new DiskBlobStore(join(root, 'blobs'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const traversals = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { FetchOptions } from '#kinora/net/fetch-source.js';
 import { createSourceFetcher, type SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { memoryLogger } from './memory-logger.js';
 
 export const KEY = 'assets/a/source';
@@ -12,7 +12,7 @@ export const KEY = 'assets/a/source';
 /** A fetcher that may reach this host, with a store to fetch into. */
 export const startFetching = (overrides: Partial<SourceFetcherOptions> = {}) => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-fetch-'));
-  const store = createDiskBlobStore(root);
+  const store = new DiskBlobStore(root);
   const logger = memoryLogger();
   const fetcher = createSourceFetcher({
     allowPrivate: true,

@@ -6,7 +6,7 @@ import { makeDirectory } from '../../lib/make-directory.js';
 import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { ASSETS_PREFIX } from '../../storage/keys.js';
 import { describeBucket } from '../../storage/s3/check-bucket.js';
-import type { S3Settings } from '../../storage/s3/s3-client.js';
+import type { S3Settings } from '../../storage/s3/object-client.js';
 import { backupFiles, type Manifest } from '../support/backup-format.js';
 import { blobSettings, type Command, dataSettings, usageError } from '../support/command.js';
 import { restoreDatabase } from '../support/pg-tools.js';

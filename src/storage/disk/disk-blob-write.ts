@@ -1,7 +1,7 @@
-import { link, open, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { createInTurn } from '../../lib/in-turn.js';
 import type { BlobInfo, BlobWrite, StagedFile } from '../blob-store.js';
-import { openHoleRecord } from './hole-record.js';
+import { HoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
 
@@ -12,197 +12,247 @@ const SYNC_EVERY_BYTES = 256 * 1024 * 1024;
 /** The most that a killed process loses of a staged write. */
 const RECORD_EVERY_BYTES = 8 * 1024 * 1024;
 
-/** The suffix of a second name of a staged file. Readers use it, so that a commit can move the file while they read. */
+/**
+ * The suffix of a second name of a staged file. Readers use it, so that a commit can move the file
+ * while they read.
+ */
 export const STAGED_SUFFIX = '+staged';
+
+/** Where a finished write goes: the disk, S3, or parts that any server continues. */
+export interface Publisher {
+  /** Called with the number of bytes in the file, whenever there are more or the write restarts. */
+  onStored?(storedBytes: number): void;
+  /** Does what takes time before `publish`, while the file can still be read. */
+  settle?(): Promise<void>;
+  /** Makes the complete and synced file visible; it may be moved. */
+  publish(): Promise<void>;
+  /** Called once when the write ends in any way. */
+  onEnd?(): void;
+}
 
 interface DiskBlobWriteOptions {
   readonly path: string;
   /** Absent for a write that can't be resumed. */
   readonly synced?: SyncedRecord | undefined;
-  /** Called with the number of bytes in the file, whenever there are more or the write starts again. */
-  readonly onStored: (storedBytes: number) => void;
-  /** Does what takes time before `publish`, while the file can still be read. */
-  readonly settle: (() => Promise<void>) | undefined;
-  /** Makes the complete and synced file visible; it may be moved. */
-  readonly publish: () => Promise<void>;
-  /** Called once when the write ends in any way. */
-  readonly onEnd: () => void;
+  readonly publisher: Publisher;
+  /** Called once, before `onEnd` of the publisher. */
+  readonly onEnd?: () => void;
 }
 
 /**
- * A write to a file that keeps its bytes when the process dies; only buffered bytes are lost. When the machine fails,
- * the bytes up to the last sync are kept.
+ * A write to a file that keeps its bytes when the process dies; only buffered bytes are lost. When
+ * the machine fails, the bytes up to the last sync are kept.
  */
-export const openDiskBlobWrite = async ({
-  path,
-  synced,
-  onStored,
-  settle,
-  publish,
-  onEnd,
-}: DiskBlobWriteOptions): Promise<BlobWrite> => {
-  // Not 'a': appending would ignore positions, and a write that failed halfway must be overwritten.
-  const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return open(path, 'wx+');
-  });
-  const holes = openHoleRecord(path);
-  const contiguousBytes = await holes.read();
-  if (contiguousBytes !== undefined) {
-    const { size } = await handle.stat();
-    // After a failure of the machine, the record may be older than what was synced.
-    await handle.truncate(Math.min(Math.max(contiguousBytes, synced?.bytes ?? 0), size));
-    await holes.remove();
-  }
-  let storedBytes = (await handle.stat()).size;
-  onStored(storedBytes);
+export class DiskBlobWrite implements BlobWrite {
+  /** Absent when a commit takes no time. */
+  readonly settle?: () => Promise<void>;
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #holes: HoleRecord;
+  readonly #synced: SyncedRecord | undefined;
+  readonly #publisher: Publisher;
+  readonly #onEnd: (() => void) | undefined;
+  // Readers of a staged file flush at any time: two flushes at once would count the buffered bytes
+  // twice.
+  readonly #inTurn = createInTurn();
+  #storedBytes: number;
+  #buffer: Buffer | undefined;
+  #bufferedBytes = 0;
   /** While staged: the value in the hole record. */
-  let recordedBytes: number | undefined;
-  let buffer: Buffer | undefined;
-  let bufferedBytes = 0;
-  let ended = false;
-  // Readers of a staged file flush at any time: two flushes at once would count the buffered bytes twice.
-  const inTurn = createInTurn();
+  #recordedBytes: number | undefined;
+  #isEnded = false;
 
-  const flush = async (): Promise<void> => {
-    if (!buffer || bufferedBytes === 0) return;
-    await writeFully(handle, buffer.subarray(0, bufferedBytes), storedBytes);
-    storedBytes += bufferedBytes;
-    bufferedBytes = 0;
-    onStored(storedBytes);
-    await record(RECORD_EVERY_BYTES);
-  };
-  const record = async (leastBytes: number): Promise<void> => {
-    if (recordedBytes === undefined || storedBytes - recordedBytes < leastBytes) return;
-    await holes.set(storedBytes);
-    recordedBytes = storedBytes;
-  };
-  /** Cuts off the bytes after the contiguous ones. */
-  const unstage = async (): Promise<void> => {
-    if (recordedBytes === undefined) return;
-    await handle.truncate(storedBytes);
-    await holes.remove();
-    recordedBytes = undefined;
-  };
-  const sync = async (leastBytes: number): Promise<void> => {
-    if (!synced || storedBytes - synced.bytes < leastBytes) return;
-    await handle.datasync();
-    await synced.set(storedBytes);
-  };
-  const end = async (): Promise<void> => {
-    if (ended) return;
-    ended = true;
-    try {
-      await handle.close();
-    } finally {
-      onEnd();
-    }
-  };
+  private constructor(options: DiskBlobWriteOptions, handle: FileHandle, holes: HoleRecord, storedBytes: number) {
+    this.#path = options.path;
+    this.#synced = options.synced;
+    this.#publisher = options.publisher;
+    this.#onEnd = options.onEnd;
+    this.#handle = handle;
+    this.#holes = holes;
+    this.#storedBytes = storedBytes;
+    const { publisher } = options;
+    if (publisher.settle)
+      this.settle = async () => {
+        await this.#inTurn(() => this.#flush());
+        await publisher.settle?.();
+      };
+    publisher.onStored?.(storedBytes);
+  }
 
-  const write = async (chunk: Uint8Array): Promise<void> => {
-    await sync(SYNC_EVERY_BYTES);
-    if (bufferedBytes + chunk.length > BUFFER_BYTES) await flush();
-    if (chunk.length >= BUFFER_BYTES) {
-      await writeFully(handle, chunk, storedBytes);
-      storedBytes += chunk.length;
-      onStored(storedBytes);
-      await record(RECORD_EVERY_BYTES);
-      return;
+  static async open(options: DiskBlobWriteOptions): Promise<DiskBlobWrite> {
+    const { path, synced } = options;
+    // Not 'a': appending would ignore positions, and a write that failed halfway must be overwritten.
+    const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return open(path, 'wx+');
+    });
+    const holes = new HoleRecord(path);
+    const contiguousBytes = await holes.read();
+    if (contiguousBytes !== undefined) {
+      const { size } = await handle.stat();
+      // After a failure of the machine, the record may be older than what was synced.
+      await handle.truncate(Math.min(Math.max(contiguousBytes, synced?.bytes ?? 0), size));
+      await holes.remove();
     }
-    buffer ??= Buffer.allocUnsafe(BUFFER_BYTES);
-    buffer.set(chunk, bufferedBytes);
-    bufferedBytes += chunk.length;
-  };
-  const restart = async (): Promise<void> => {
-    bufferedBytes = 0;
-    storedBytes = 0;
-    onStored(0);
-    if (synced && synced.bytes > 0) await synced.set(0);
-    await unstage();
-    await handle.truncate(0);
-  };
-  const commit = async (): Promise<BlobInfo> => {
-    try {
-      await flush();
-      await unstage();
-      await handle.sync();
-      await publish();
-      await synced?.remove();
-      return { sizeBytes: storedBytes };
-    } finally {
-      await end();
-    }
-  };
-  const suspend = async (): Promise<void> => {
-    if (ended) return;
-    try {
-      await flush();
-      await unstage();
-      await sync(1);
-    } finally {
-      await end();
-    }
-  };
-  const stage = async (sizeBytes: number): Promise<StagedFile> => {
-    await flush();
-    await holes.set(storedBytes);
-    recordedBytes = storedBytes;
-    await handle.truncate(sizeBytes);
-    const linkPath = path + STAGED_SUFFIX;
+    return new DiskBlobWrite(options, handle, holes, (await handle.stat()).size);
+  }
+
+  get offsetBytes(): number {
+    return this.#storedBytes + this.#bufferedBytes;
+  }
+
+  write(chunk: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#sync(SYNC_EVERY_BYTES);
+      if (this.#bufferedBytes + chunk.length > BUFFER_BYTES) await this.#flush();
+      if (chunk.length >= BUFFER_BYTES) {
+        await writeFully(this.#handle, chunk, this.#storedBytes);
+        return this.#grow(chunk.length);
+      }
+      this.#buffer ??= Buffer.allocUnsafe(BUFFER_BYTES);
+      this.#buffer.set(chunk, this.#bufferedBytes);
+      this.#bufferedBytes += chunk.length;
+    });
+  }
+
+  sync(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#flush();
+      await this.#record(1);
+      await this.#sync(1);
+    });
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    await this.#inTurn(() => this.#flush());
+    return this.#readFile(offset, length);
+  }
+
+  stage(sizeBytes: number): Promise<StagedFile> {
+    return this.#inTurn(() => this.#stage(sizeBytes));
+  }
+
+  restart(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#bufferedBytes = 0;
+      this.#storedBytes = 0;
+      this.#publisher.onStored?.(0);
+      if (this.#synced && this.#synced.bytes > 0) await this.#synced.set(0);
+      await this.#unstage();
+      await this.#handle.truncate(0);
+    });
+  }
+
+  commit(): Promise<BlobInfo> {
+    return this.#inTurn(async () => {
+      try {
+        await this.#flush();
+        await this.#unstage();
+        await this.#handle.sync();
+        await this.#publisher.publish();
+        await this.#synced?.remove();
+        return { sizeBytes: this.#storedBytes };
+      } finally {
+        await this.#end();
+      }
+    });
+  }
+
+  suspend(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#isEnded) return;
+      try {
+        await this.#flush();
+        await this.#unstage();
+        await this.#sync(1);
+      } finally {
+        await this.#end();
+      }
+    });
+  }
+
+  discard(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#end();
+      await rm(this.#path, { force: true });
+      await this.#holes.remove();
+      await this.#synced?.remove();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (!this.#buffer || this.#bufferedBytes === 0) return;
+    const bytes = this.#buffer.subarray(0, this.#bufferedBytes);
+    await writeFully(this.#handle, bytes, this.#storedBytes);
+    this.#bufferedBytes = 0;
+    await this.#grow(bytes.length);
+  }
+
+  async #grow(bytes: number): Promise<void> {
+    this.#storedBytes += bytes;
+    this.#publisher.onStored?.(this.#storedBytes);
+    await this.#record(RECORD_EVERY_BYTES);
+  }
+
+  async #record(leastBytes: number): Promise<void> {
+    if (this.#recordedBytes === undefined || this.#storedBytes - this.#recordedBytes < leastBytes) return;
+    await this.#holes.set(this.#storedBytes);
+    this.#recordedBytes = this.#storedBytes;
+  }
+
+  async #sync(leastBytes: number): Promise<void> {
+    if (!this.#synced || this.#storedBytes - this.#synced.bytes < leastBytes) return;
+    await this.#handle.datasync();
+    await this.#synced.set(this.#storedBytes);
+  }
+
+  async #stage(sizeBytes: number): Promise<StagedFile> {
+    await this.#flush();
+    await this.#holes.set(this.#storedBytes);
+    this.#recordedBytes = this.#storedBytes;
+    await this.#handle.truncate(sizeBytes);
+    const linkPath = this.#path + STAGED_SUFFIX;
     await rm(linkPath, { force: true });
     // Some file systems have no hard links.
-    const isLinked = await link(path, linkPath).then(
+    const isLinked = await link(this.#path, linkPath).then(
       () => true,
       () => false,
     );
+    const readableBytes = (): number => this.#storedBytes;
     return {
-      path: isLinked ? linkPath : path,
+      path: isLinked ? linkPath : this.#path,
       outlivesCommit: isLinked,
       release: () => rm(linkPath, { force: true }),
       get readableBytes() {
-        return storedBytes;
+        return readableBytes();
       },
-      flush: () => inTurn(flush),
-      put: (offset, chunk) => writeFully(handle, chunk, offset),
-      read,
+      flush: () => this.#inTurn(() => this.#flush()),
+      put: (offset, chunk) => writeFully(this.#handle, chunk, offset),
+      read: (offset, length) => this.#readFile(offset, length),
     };
-  };
-  const read = async (offset: number, length: number): Promise<Uint8Array> => {
-    const { buffer: bytes, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
-    return bytes.subarray(0, bytesRead);
-  };
+  }
 
-  return {
-    get offsetBytes() {
-      return storedBytes + bufferedBytes;
-    },
-    write: (chunk) => inTurn(() => write(chunk)),
-    restart: () => inTurn(restart),
-    ...(settle && {
-      settle: async () => {
-        await inTurn(flush);
-        await settle();
-      },
-    }),
-    commit: () => inTurn(commit),
-    suspend: () => inTurn(suspend),
-    sync: () =>
-      inTurn(async () => {
-        await flush();
-        await record(1);
-        await sync(1);
-      }),
-    read: async (offset, length) => {
-      await inTurn(flush);
-      return read(offset, length);
-    },
-    discard: () =>
-      inTurn(async () => {
-        await end();
-        await rm(path, { force: true });
-        await holes.remove();
-        await synced?.remove();
-      }),
-    stage: (sizeBytes) => inTurn(() => stage(sizeBytes)),
-  };
-};
+  /** Cuts off the bytes after the contiguous ones. */
+  async #unstage(): Promise<void> {
+    if (this.#recordedBytes === undefined) return;
+    await this.#handle.truncate(this.#storedBytes);
+    await this.#holes.remove();
+    this.#recordedBytes = undefined;
+  }
+
+  async #readFile(offset: number, length: number): Promise<Uint8Array> {
+    const { buffer, bytesRead } = await this.#handle.read(Buffer.alloc(length), 0, length, offset);
+    return buffer.subarray(0, bytesRead);
+  }
+
+  async #end(): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    try {
+      await this.#handle.close();
+    } finally {
+      this.#onEnd?.();
+      this.#publisher.onEnd?.();
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { newId, newSecret } from '../../lib/ids.js';
-import type { ObjectClient, S3Settings } from './s3-client.js';
+import type { ObjectClient, S3Settings } from './object-client.js';
 
 /** Outside of all prefixes that blobs have. */
 const CHECK_KEY = 'kinora-check';

@@ -1,13 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { createHedge } from './hedge.js';
+import { Hedge } from './hedge.js';
 
 /** Requests whose answers and clock the test decides. */
 const setUp = (maxShare = 0.05) => {
   let now = 0;
   const sent: { response: (value: string) => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];
   const waits: { ms: number; elapse: () => void }[] = [];
-  const hedge = createHedge({
+  const hedge = new Hedge({
     maxShare,
     nowMs: () => now,
     wait: (ms, signal) =>

@@ -8,85 +8,97 @@ export interface HedgeOptions {
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Dispose of it when the answer was read: until then, it follows the signal of the caller. */
+/** Dispose of it when the response was read: until then, it follows the signal of the caller. */
 export interface Hedged<T> extends Disposable {
   readonly response: T;
-}
-
-/** Sends a request again when its answer takes longer than usual, and takes the answer that comes first. */
-export interface Hedge {
-  /** `send` must be safe to call twice. Aborting `signal` ends the request and what is read of its answer. */
-  run<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<Hedged<T>>;
 }
 
 /** Of the last ones. Until then, no request is sent twice. */
 const MIN_SAMPLES = 20;
 const MAX_SAMPLES = 200;
 const QUANTILE = 0.95;
-/** An answer that is a little late costs less than a second request. */
+/** A response that is a little late costs less than a second request. */
 const MIN_WAIT_MS = 20;
 /** Second requests that may follow each other at once. */
 const MAX_BURST = 4;
 
-export const createHedge = ({
-  maxShare,
-  nowMs = () => performance.now(),
-  wait = (ms, signal) => pause(ms, undefined, { signal }),
-}: HedgeOptions): Hedge => {
-  const samplesMs: number[] = [];
-  let credit = 1;
+/**
+ * Sends a request again when its response takes longer than usual, and takes the one that comes first.
+ * Measured where 1 of 50 reads takes a second: the 99th percentile falls from 1000 to 65 ms, for 4.4 %
+ * more requests (bench/hedge.mjs).
+ */
+export class Hedge {
+  readonly #maxShare: number;
+  readonly #nowMs: () => number;
+  readonly #wait: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  readonly #samplesMs: number[] = [];
+  #credit = 1;
 
-  const usualMs = (): number | undefined => {
-    if (samplesMs.length < MIN_SAMPLES) return undefined;
-    const sorted = [...samplesMs].sort((one, other) => one - other);
+  constructor({ maxShare, nowMs, wait }: HedgeOptions) {
+    this.#maxShare = maxShare;
+    this.#nowMs = nowMs ?? (() => performance.now());
+    this.#wait = wait ?? ((ms, signal) => pause(ms, undefined, { signal }));
+  }
+
+  /** `send` must be safe to call twice. Aborting `signal` ends the request and what is read of its response. */
+  async run<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<Hedged<T>> {
+    this.#credit = Math.min(this.#credit + this.#maxShare, MAX_BURST);
+    const usualMs = this.#usualMs();
+    const first = this.#start(send, signal);
+    if (usualMs === undefined) return first.response;
+    const isLate = await this.#isLate(first.response, usualMs);
+    if (!isLate || this.#credit < 1 || signal?.aborted) return first.response;
+    this.#credit -= 1;
+    const second = this.#start(send, signal);
+    const winner = await Promise.any(
+      [first, second].map((request) => request.response.then((hedged) => ({ request, hedged }))),
+    ).catch(() => undefined);
+    if (!winner) return first.response;
+    const loser = winner.request === first ? second : first;
+    loser.response.catch(() => undefined);
+    loser.end();
+    return winner.hedged;
+  }
+
+  #usualMs(): number | undefined {
+    if (this.#samplesMs.length < MIN_SAMPLES) return undefined;
+    const sorted = [...this.#samplesMs].sort((one, other) => one - other);
     return Math.max(sorted[Math.floor(sorted.length * QUANTILE)]!, MIN_WAIT_MS);
-  };
-  const begin = <T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined) => {
+  }
+
+  #start<T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined) {
     const link = createLinkedAbort(signal);
     const end = (): void => link[Symbol.dispose]();
-    const startedMs = nowMs();
-    const responded = send(link.signal).then(
-      (response): Hedged<T> => {
-        samplesMs.push(nowMs() - startedMs);
-        if (samplesMs.length > MAX_SAMPLES) samplesMs.shift();
-        return { response, [Symbol.dispose]: end };
+    const startedMs = this.#nowMs();
+    const response = send(link.signal).then(
+      (received): Hedged<T> => {
+        this.#samplesMs.push(this.#nowMs() - startedMs);
+        if (this.#samplesMs.length > MAX_SAMPLES) this.#samplesMs.shift();
+        return { response: received, [Symbol.dispose]: end };
       },
       (error: unknown) => {
         end();
         throw error;
       },
     );
-    return { responded, end };
-  };
+    return { response, end };
+  }
 
-  return {
-    run: async (send, signal) => {
-      credit = Math.min(credit + maxShare, MAX_BURST);
-      const usual = usualMs();
-      const first = begin(send, signal);
-      if (usual === undefined) return first.responded;
-      const waiting = new AbortController();
-      const isLate = wait(usual, waiting.signal).then(
-        () => true,
-        () => false,
-      );
-      const isResponded = first.responded.then(
-        () => false,
-        () => false,
-      );
-      const sendsAgain = (await Promise.race([isResponded, isLate])) && credit >= 1 && !signal?.aborted;
+  /** False as soon as there is a response or a failure. */
+  async #isLate(response: Promise<unknown>, usualMs: number): Promise<boolean> {
+    const waiting = new AbortController();
+    const isLate = this.#wait(usualMs, waiting.signal).then(
+      () => true,
+      () => false,
+    );
+    const isSettled = response.then(
+      () => false,
+      () => false,
+    );
+    try {
+      return await Promise.race([isSettled, isLate]);
+    } finally {
       waiting.abort();
-      if (!sendsAgain) return first.responded;
-      credit -= 1;
-      const second = begin(send, signal);
-      const taken = await Promise.any(
-        [first, second].map((request) => request.responded.then((hedged) => ({ request, hedged }))),
-      ).catch(() => undefined);
-      if (!taken) return first.responded;
-      const other = taken.request === first ? second : first;
-      other.responded.catch(() => undefined);
-      other.end();
-      return taken.hedged;
-    },
-  };
-};
+    }
+  }
+}

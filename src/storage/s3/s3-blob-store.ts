@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import pLimit from 'p-limit';
-import type { BlobStore } from '../blob-store.js';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { ByteRanges } from '../../lib/byte-ranges.js';
+import type { BlobInfo, BlobStore, BlobWrite, LocalBlob, SharedWrite, WriteJournal } from '../blob-store.js';
 import { safePath } from '../disk/safe-path.js';
-import { createUnfinishedWrites } from '../disk/unfinished-writes.js';
-import { createLocalCopies } from './local-copies.js';
-import { createPartUpload, PART_BYTES } from './part-upload.js';
-import type { ObjectClient } from './s3-client.js';
-import { createSharedWrites } from './shared-writes.js';
+import { UnfinishedWrites } from '../disk/unfinished-writes.js';
+import { FileUpload } from './file-upload.js';
+import { LocalCopies } from './local-copies.js';
+import { PART_BYTES } from './multipart-upload.js';
+import type { ObjectClient } from './object-client.js';
+import { SharedWrites } from './shared-writes.js';
 
 export interface S3BlobStoreOptions {
   readonly objects: ObjectClient;
@@ -24,67 +26,98 @@ const PARTS_IN_FLIGHT = 4;
 const DELETES_IN_FLIGHT = 8;
 
 /**
- * Blobs are objects, named by their keys. An unfinished write is a local file, which is uploaded as it grows; its commit
- * completes the object, and the file becomes the local copy.
+ * Blobs are objects, named by their keys. An unfinished write is a local file, which is uploaded as
+ * it grows; its commit completes the object, and the file becomes the local copy.
  */
-export const createS3BlobStore = async ({
-  objects,
-  localDir,
-  maxLocalBytes,
-  partBytes = PART_BYTES,
-}: S3BlobStoreOptions): Promise<BlobStore> => {
-  const copies = await createLocalCopies({ objects, dir: join(localDir, '.copies'), maxBytes: maxLocalBytes });
-  const limit = pLimit(PARTS_IN_FLIGHT);
-  const deletes = pLimit(DELETES_IN_FLIGHT);
-  const shared = await createSharedWrites({ objects, copies, dir: join(localDir, '.shared'), partBytes, limit });
-  const unfinished = createUnfinishedWrites(localDir, (key, path) => {
-    const upload = createPartUpload({ objects, key, path, limit });
-    return {
-      onStored: upload.stored,
-      settle: upload.settle,
-      publish: async () => copies.adopt(key, path, await upload.finish()),
-      onEnd: upload.abort,
-    };
-  });
-  /** @throws KinoraError `internal_error` */
-  const checked = (key: string): string => {
-    safePath(localDir, key);
-    return key;
-  };
+export class S3BlobStore implements BlobStore {
+  readonly isLocal = false;
+  readonly #objects: ObjectClient;
+  readonly #localDir: string;
+  readonly #copies: LocalCopies;
+  readonly #shared: SharedWrites;
+  readonly #unfinished: UnfinishedWrites;
+  readonly #deletes: LimitFunction = pLimit(DELETES_IN_FLIGHT);
 
-  return {
-    isLocal: false,
-    resumeWrite: async (key) => unfinished.open(checked(key), { resumes: true }),
-    put: async (key, bytes) => {
-      await objects.put(checked(key), bytes);
-      await copies.forget((other) => other === key);
-    },
-    read: async (key, range = { start: 0 }) => {
-      const object = await objects.open(checked(key), range);
-      return object && Readable.from(object.chunks, { objectMode: false });
-    },
-    stat: async (key) => {
-      const info = await objects.stat(checked(key));
-      return info && { sizeBytes: info.sizeBytes };
-    },
-    delete: async (key) => {
-      await objects.delete(checked(key));
-      await copies.forget((other) => other === key);
-    },
-    deletePrefix: async (prefix) => {
-      const start = `${checked(prefix)}/`;
-      await unfinished.discard(prefix);
-      await shared.forget(start);
-      for (const { key, uploadId } of await objects.listParts(start)) await objects.abortParts(key, uploadId);
-      const keys: string[] = [];
-      for await (const { key } of objects.list(start)) keys.push(key);
-      await Promise.all(keys.map((key) => deletes(() => objects.delete(key))));
-      await copies.forget((key) => key.startsWith(start));
-    },
-    discardUnfinished: (prefix) => unfinished.discard(prefix),
-    resumeShared: async (key, journal) => shared.resume(checked(key), journal),
-    discardShared: async (key) => shared.discard(checked(key)),
-    sweepUnfinished: (needed) => unfinished.sweep(needed),
-    openLocal: async (key, needed) => copies.open(checked(key), needed),
-  };
-};
+  private constructor(
+    { objects, localDir }: S3BlobStoreOptions,
+    { copies, shared, limit }: { copies: LocalCopies; shared: SharedWrites; limit: LimitFunction },
+  ) {
+    this.#objects = objects;
+    this.#localDir = localDir;
+    this.#copies = copies;
+    this.#shared = shared;
+    this.#unfinished = new UnfinishedWrites(
+      localDir,
+      (key, path) => new FileUpload({ objects, copies, key, path, limit }),
+    );
+  }
+
+  static async open(options: S3BlobStoreOptions): Promise<S3BlobStore> {
+    const { objects, localDir, maxLocalBytes, partBytes = PART_BYTES } = options;
+    const copies = await LocalCopies.open({ objects, dir: join(localDir, '.copies'), maxBytes: maxLocalBytes });
+    const limit = pLimit(PARTS_IN_FLIGHT);
+    const shared = await SharedWrites.open({ objects, copies, dir: join(localDir, '.shared'), partBytes, limit });
+    return new S3BlobStore(options, { copies, shared, limit });
+  }
+
+  async resumeWrite(key: string): Promise<BlobWrite> {
+    return this.#unfinished.open(this.#checked(key), { resumes: true });
+  }
+
+  async resumeShared(key: string, journal: WriteJournal): Promise<SharedWrite> {
+    return this.#shared.resume(this.#checked(key), journal);
+  }
+
+  async discardShared(key: string): Promise<void> {
+    await this.#shared.discard(this.#checked(key));
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    await this.#objects.put(this.#checked(key), bytes);
+    await this.#copies.forget((other) => other === key);
+  }
+
+  async read(key: string, range: { start: number; end?: number } = { start: 0 }): Promise<Readable | undefined> {
+    const object = await this.#objects.open(this.#checked(key), range);
+    return object && Readable.from(object.chunks, { objectMode: false });
+  }
+
+  async stat(key: string): Promise<BlobInfo | undefined> {
+    const info = await this.#objects.stat(this.#checked(key));
+    return info && { sizeBytes: info.sizeBytes };
+  }
+
+  async openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob> {
+    return this.#copies.open(this.#checked(key), needed);
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#objects.delete(this.#checked(key));
+    await this.#copies.forget((other) => other === key);
+  }
+
+  async deletePrefix(prefix: string): Promise<void> {
+    const start = `${this.#checked(prefix)}/`;
+    await this.#unfinished.discard(prefix);
+    await this.#shared.forget(start);
+    for (const { key, uploadId } of await this.#objects.listParts(start)) await this.#objects.abortParts(key, uploadId);
+    const keys: string[] = [];
+    for await (const { key } of this.#objects.list(start)) keys.push(key);
+    await Promise.all(keys.map((key) => this.#deletes(() => this.#objects.delete(key))));
+    await this.#copies.forget((key) => key.startsWith(start));
+  }
+
+  discardUnfinished(prefix: string): Promise<void> {
+    return this.#unfinished.discard(prefix);
+  }
+
+  sweepUnfinished(needed: ReadonlySet<string>): Promise<number> {
+    return this.#unfinished.sweep(needed);
+  }
+
+  /** @throws KinoraError `internal_error` */
+  #checked(key: string): string {
+    safePath(this.#localDir, key);
+    return key;
+  }
+}

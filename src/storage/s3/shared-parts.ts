@@ -1,13 +1,14 @@
 import type { LimitFunction } from 'p-limit';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { isKinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import { createInTurn } from '../../lib/in-turn.js';
 import type { SharedState, WriteJournal } from '../blob-store.js';
 import { readFileRange } from '../disk/read-file-range.js';
 import { tailsPrefix } from '../keys.js';
-import type { ObjectClient, ObjectInfo, UploadedPart } from './s3-client.js';
+import { MultipartUpload, type MultipartUploadOptions, OTHER_SIZE, statStored } from './multipart-upload.js';
+import type { ObjectClient, ObjectInfo } from './object-client.js';
 
-export interface SharedPartsOptions {
+interface SharedPartsOptions {
   readonly objects: ObjectClient;
   readonly key: string;
   /** The local file: has the bytes of the file at their positions, at least those after the recorded parts. */
@@ -19,30 +20,11 @@ export interface SharedPartsOptions {
   readonly journal: WriteJournal;
 }
 
-/** The bytes of a shared write in the store. */
-export interface SharedParts {
-  /** The token of the lease that saved the record. */
-  readonly savedBy: string | null;
-  /** The local file has this many bytes. Complete parts are sent. */
-  available(bytes: number): void;
-  /** @throws KinoraError `unavailable`, `upload_busy`; what could be stored is recorded */
-  record(): Promise<void>;
-  /** Makes the object of all available bytes. @throws KinoraError as `record`; `lacksParts` tells a lasting failure */
-  complete(): Promise<ObjectInfo>;
-  /** Forgets everything: another file follows. */
-  restart(): Promise<void>;
-  /** Waits for the requests under way. */
-  settle(): Promise<void>;
-  continueWith(journal: WriteJournal): boolean;
-}
-
 /** From here on, tails are merged. */
 const MAX_TAILS = 8;
 /** One change of the database reserves several part numbers. */
 const RESERVED_AT_ONCE = 8;
-
-const OTHER_SIZE = 'stored with another size';
-/** Statuses of refusals that say nothing about the parts: credentials, time limits, load. */
+/** Statuses of rejections that say nothing about the parts: credentials, time limits, load. */
 const UNRELATED = [401, 403, 408, 429];
 
 /** Whether `complete` failed because the store no longer has the parts as they were sent. */
@@ -53,202 +35,191 @@ export const lacksParts = (error: unknown): boolean => {
   return typeof status === 'number' && status >= 400 && status < 500 && !UNRELATED.includes(status);
 };
 
-const receivedBytesOf = ({ parts, tails, partBytes }: Omit<SharedState, 'receivedBytes'>): number =>
-  parts.length * (partBytes ?? 0) + tails.reduce((sum, { bytes }) => sum + bytes, 0);
-
 /**
- * Keeps the bytes of a file that grows as parts of equal size, which all stores accept, and tails: write-once objects
- * with what does not fill a part when a request ends. A part replaces the tails that it contains.
+ * The bytes of a shared write in the store: a multipart upload and tails, which are write-once
+ * objects with what does not fill a part when a request ends. A part replaces the tails that it
+ * contains.
  *
- * A server that has lost its lease may still send parts. It can't harm: each lease uses higher part numbers than all
- * leases before, and the object is completed from the recorded numbers.
+ * A server that has lost its lease may still send parts. It can't harm: each lease uses higher part
+ * numbers than all leases before, and the object is completed from the recorded numbers.
  */
-export const createSharedParts = (options: SharedPartsOptions): SharedParts => {
-  const { objects, key, path, limit } = options;
-  let { journal } = options;
-  let { multipartId, parts, tails, reservedParts, savedBy } = journal.state;
-  const partBytes = journal.state.partBytes ?? options.partBytes;
-  /** Part `index` of the file has the number `index + shift`. */
-  let shift = reservedParts + 1 - parts.length;
-  let availableBytes = 0;
-  /** Changes with `restart`: parts that were begun before are of no use. */
-  let round = 0;
-  let begun = parts.length;
-  const sending = new Map<number, Promise<UploadedPart | undefined>>();
-  const done = new Map<number, UploadedPart>();
-  let unusedTails: string[] = [];
-  let isSaving = false;
-  const inTurn = createInTurn();
+export class SharedParts {
+  readonly #options: SharedPartsOptions;
+  #journal: WriteJournal;
+  #upload: MultipartUpload;
+  #tails: SharedState['tails'];
+  /** Higher part numbers have never been used. */
+  #reservedParts: number;
+  #savedBy: string | null;
+  /** Of the local file. */
+  #sizeBytes = 0;
+  /** Replaced by a part or another tail since the last `save`. */
+  #unusedTails: string[] = [];
+  #isSaving = false;
+  readonly #inTurn = createInTurn();
 
-  const state = () => ({ multipartId, partBytes, parts, tails, reservedParts });
-  const save = async (): Promise<void> => {
-    const obsolete = unusedTails;
-    unusedTails = [];
-    await journal.save({ ...state(), receivedBytes: receivedBytesOf(state()) });
-    savedBy = journal.token;
-    // What fails is left to the end of the write.
-    for (const tail of obsolete) limit(() => objects.delete(tail)).catch(() => undefined);
-  };
+  constructor(options: SharedPartsOptions) {
+    const { multipartId, parts, partBytes, tails, reservedParts, savedBy } = options.journal.state;
+    this.#options = options;
+    this.#journal = options.journal;
+    this.#tails = tails;
+    this.#reservedParts = reservedParts;
+    this.#savedBy = savedBy;
+    const stored = { uploadId: multipartId, parts, nextNumber: reservedParts + 1 };
+    this.#upload = this.#newUpload(partBytes ?? options.partBytes, stored);
+  }
+
+  /** The token of the lease that saved the record. */
+  get savedBy(): string | null {
+    return this.#savedBy;
+  }
+
+  /** The local file has this many bytes. Whole parts are sent. */
+  grow(sizeBytes: number): void {
+    this.#sizeBytes = sizeBytes;
+    this.#upload.grow(sizeBytes);
+  }
+
+  /** @throws KinoraError `unavailable`, `upload_busy`; what could be stored is recorded */
+  async record(): Promise<void> {
+    const before = this.#receivedBytes();
+    try {
+      await this.#upload.sendMissing({ withLast: false });
+      await this.#putTail();
+      // Nothing is under way: the numbers after the last part are free again.
+      this.#reservedParts = this.#upload.lastNumber;
+    } finally {
+      if (this.#receivedBytes() !== before || this.#isSaving) await this.#inTurn(() => this.#save());
+    }
+  }
+
+  /**
+   * Makes the object of all bytes.
+   * @throws KinoraError as `record`; `lacksParts` tells a lasting failure
+   */
+  async complete(): Promise<ObjectInfo> {
+    const { objects, key } = this.#options;
+    await this.#upload.sendMissing({ withLast: true });
+    // Another server may have taken over.
+    await this.#inTurn(() => this.#save());
+    try {
+      await this.#upload.complete();
+    } catch (error) {
+      // Its response may have been lost.
+      if ((await objects.stat(key))?.sizeBytes !== this.#sizeBytes) throw error;
+    }
+    return statStored(objects, key, this.#sizeBytes);
+  }
+
+  /** Forgets everything: another file follows. */
+  async restart(): Promise<void> {
+    const old = this.#upload;
+    await old.giveUp();
+    await this.settled();
+    this.#dropTails();
+    this.#reservedParts = 0;
+    this.#sizeBytes = 0;
+    this.#upload = this.#newUpload(old.partBytes);
+    await this.#inTurn(() => this.#save());
+    // Now no other server can complete the old file.
+    await old.abort();
+  }
+
+  /** Waits for the requests under way. */
+  async settled(): Promise<void> {
+    await this.#upload.settled();
+    await this.#inTurn(async () => undefined);
+  }
+
+  /** Returns false when another server has continued. */
+  continueWith(next: WriteJournal): boolean {
+    if (next.state.savedBy !== this.#savedBy || next.state.receivedBytes !== this.#sizeBytes) return false;
+    this.#journal = next;
+    this.#reservedParts = next.state.reservedParts;
+    this.#upload.renumber(this.#reservedParts + 1);
+    return true;
+  }
+
+  #newUpload(partBytes: number, stored?: MultipartUploadOptions['stored']): MultipartUpload {
+    const { objects, key, path, limit } = this.#options;
+    return new MultipartUpload({
+      ...{ objects, key, path, limit, partBytes, stored },
+      onPart: (number) => this.#reserve(number),
+      onStored: () => {
+        this.#dropTails();
+        this.#saveSoon();
+      },
+    });
+  }
 
   /** Another server must know of the upload and the number before a part exists. */
-  const reserve = (number: number): Promise<string> =>
-    inTurn(async () => {
-      if (multipartId !== null && number <= reservedParts) return multipartId;
-      multipartId ??= await objects.beginParts(key);
-      reservedParts = Math.max(reservedParts, number + RESERVED_AT_ONCE - 1);
-      await save();
-      return multipartId;
+  #reserve(number: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#reservedParts;
+      if (number <= before) return;
+      this.#reservedParts = number + RESERVED_AT_ONCE - 1;
+      try {
+        await this.#save();
+      } catch (error) {
+        this.#reservedParts = before;
+        throw error;
+      }
     });
-  const sendPart = async (index: number): Promise<UploadedPart> => {
-    const number = index + shift;
-    const id = await reserve(number);
-    const start = index * partBytes;
-    const bytes = await readFileRange(path, start, Math.min(partBytes, availableBytes - start));
-    return objects.putPart(key, id, number, bytes);
-  };
-  const begin = (index: number): void => {
-    const current = round;
-    const part = limit(async () => (round === current ? sendPart(index) : undefined));
-    sending.set(index, part);
-    part.then(
-      (sent) => {
-        if (round !== current || !sent) return;
-        sending.delete(index);
-        done.set(index, sent);
-        if (advance()) saveSoon();
-      },
-      // `record` sends it again.
-      () => round === current && sending.delete(index),
-    );
-  };
-  /** Takes over the parts that follow on the recorded ones; returns whether there are any. */
-  const advance = (): boolean => {
-    const before = parts.length;
-    for (let sent = done.get(parts.length); sent; sent = done.get(parts.length)) {
-      if ((parts.length + 1) * partBytes > availableBytes) break;
-      done.delete(parts.length);
-      parts = [...parts, sent];
-    }
-    if (parts.length === before) return false;
-    unusedTails.push(...tails.map((tail) => tail.key));
-    tails = [];
-    return true;
-  };
-  /** So that a killed server loses little. */
-  const saveSoon = (): void => {
-    if (isSaving) return;
-    isSaving = true;
-    inTurn(async () => {
-      isSaving = false;
-      await save();
-    }).catch(() => undefined);
-  };
+  }
 
-  const wholeParts = (): number => Math.floor(availableBytes / partBytes);
-  const available = (bytes: number): void => {
-    availableBytes = bytes;
-    while (begun < wholeParts()) {
-      begin(begun);
-      begun += 1;
-    }
-  };
-  /** Sends the parts up to `count` that are missing. @throws the first failure */
-  const sendAll = async (count: number): Promise<void> => {
-    for (let index = parts.length; index < count; index += 1) if (!sending.has(index) && !done.has(index)) begin(index);
-    begun = Math.max(begun, wholeParts());
-    const results = await Promise.allSettled(sending.values());
-    advance();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
-  };
+  #dropTails(): void {
+    this.#unusedTails.push(...this.#tails.map((tail) => tail.key));
+    this.#tails = [];
+  }
 
-  const putTail = async (): Promise<void> => {
-    let start = receivedBytesOf(state());
-    if (start >= availableBytes) return;
-    const kept = [...tails];
+  async #putTail(): Promise<void> {
+    const { objects, key, path, limit } = this.#options;
+    let start = this.#receivedBytes();
+    if (start >= this.#sizeBytes) return;
+    const tails = [...this.#tails];
     const merged: string[] = [];
     // Larger ones are kept, so that small requests don't send the same bytes again and again.
-    if (kept.length >= MAX_TAILS)
-      for (let last = kept.at(-1); last && last.bytes <= availableBytes - start; last = kept.at(-1)) {
+    if (tails.length >= MAX_TAILS)
+      for (let last = tails.at(-1); last && last.bytes <= this.#sizeBytes - start; last = tails.at(-1)) {
         start -= last.bytes;
         merged.push(last.key);
-        kept.pop();
+        tails.pop();
       }
-    const bytes = availableBytes - start;
-    const tail = { key: `${tailsPrefix(key)}/${newId()}`, bytes };
-    await limit(async () => objects.put(tail.key, await readFileRange(path, start, bytes)));
-    tails = [...kept, tail];
-    unusedTails.push(...merged);
-  };
+    const tail = { key: `${tailsPrefix(key)}/${newId()}`, bytes: this.#sizeBytes - start };
+    await limit(async () => objects.put(tail.key, await readFileRange(path, start, tail.bytes)));
+    this.#tails = [...tails, tail];
+    this.#unusedTails.push(...merged);
+  }
 
-  const complete = async (): Promise<ObjectInfo> => {
-    const count = Math.ceil(availableBytes / partBytes);
-    await sendAll(count);
-    const last = done.get(parts.length);
-    const all = last && parts.length < count ? [...parts, last] : parts;
-    // Another server may have taken over.
-    await inTurn(save);
-    try {
-      await objects.completeParts(key, multipartId!, all);
-    } catch (error) {
-      // Its answer may have been lost.
-      if ((await objects.stat(key))?.sizeBytes !== availableBytes) throw error;
-    }
-    const info = await objects.stat(key);
-    if (info?.sizeBytes === availableBytes) return info;
-    throw new KinoraError('unavailable', {
-      details: { stage: 's3', key, reason: OTHER_SIZE, stored: info?.sizeBytes, availableBytes },
+  /** So that a killed server loses little. */
+  #saveSoon(): void {
+    if (this.#isSaving) return;
+    this.#isSaving = true;
+    this.#inTurn(async () => {
+      this.#isSaving = false;
+      await this.#save();
+    }).catch(() => undefined);
+  }
+
+  async #save(): Promise<void> {
+    const { objects, limit } = this.#options;
+    const obsolete = this.#unusedTails;
+    this.#unusedTails = [];
+    await this.#journal.save({
+      multipartId: this.#upload.uploadId,
+      partBytes: this.#upload.partBytes,
+      parts: this.#upload.parts,
+      tails: this.#tails,
+      reservedParts: this.#reservedParts,
+      receivedBytes: this.#receivedBytes(),
     });
-  };
+    this.#savedBy = this.#journal.token;
+    // What fails is left to the end of the write.
+    for (const tail of obsolete) limit(() => objects.delete(tail)).catch(() => undefined);
+  }
 
-  const settle = async (): Promise<void> => {
-    await Promise.allSettled(sending.values());
-    await inTurn(async () => undefined);
-  };
-  const restart = async (): Promise<void> => {
-    round += 1;
-    await settle();
-    const old = multipartId;
-    sending.clear();
-    done.clear();
-    unusedTails.push(...tails.map((tail) => tail.key));
-    [multipartId, parts, tails, reservedParts] = [null, [], [], 0];
-    [shift, begun, availableBytes] = [1, 0, 0];
-    await inTurn(save);
-    // Now no other server can complete the old file.
-    if (old !== null) await objects.abortParts(key, old);
-  };
-
-  return {
-    get savedBy() {
-      return savedBy;
-    },
-    available,
-    record: async () => {
-      const before = receivedBytesOf(state());
-      try {
-        await sendAll(wholeParts());
-        await putTail();
-        // Nothing is under way: the numbers after the last part are free again.
-        reservedParts = parts.length - 1 + shift;
-      } finally {
-        if (receivedBytesOf(state()) !== before || isSaving) await inTurn(save);
-      }
-    },
-    complete: () =>
-      complete().catch((error: unknown) => {
-        // It may be the last part, which is shorter.
-        done.delete(Math.ceil(availableBytes / partBytes) - 1);
-        throw error;
-      }),
-    restart,
-    settle,
-    continueWith: (next) => {
-      if (next.state.savedBy !== savedBy || next.state.receivedBytes !== availableBytes) return false;
-      journal = next;
-      shift = next.state.reservedParts + 1 - parts.length;
-      reservedParts = next.state.reservedParts;
-      return true;
-    },
-  };
-};
+  #receivedBytes(): number {
+    const { parts, partBytes } = this.#upload;
+    return parts.length * partBytes + this.#tails.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}

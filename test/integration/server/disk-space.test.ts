@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statfsSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { watchDiskSpace } from '#kinora/storage/disk/disk-space.js';
+import { DiskSpace } from '#kinora/storage/disk/disk-space.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { cleanUpServers, startServer, until } from '../../support/servers/server-process.js';
 import { api } from '../../support/wire/create-asset.js';
@@ -37,7 +37,7 @@ afterAll(async () => {
 describe.runIf(isMounted)('a disk without room', () => {
   it('is told of once, and so is new room', async () => {
     const logger = memoryLogger();
-    const space = watchDiskSpace({ dir, logger, lowBelowBytes: 64 * MIB, everyMs: 20 });
+    const space = new DiskSpace({ dir, logger, lowBelowBytes: 64 * MIB, everyMs: 20 });
     const said = () => logger.lines.map(({ level, message }) => `${level}: ${message}`);
     try {
       await space.check();
@@ -89,7 +89,7 @@ describe('a directory that cannot be written to', () => {
   it('fails the check, also for those who ask at the same time', async () => {
     // Not even root can make a file in the place of a directory.
     const blocked = join(parent, '.write-check');
-    const space = watchDiskSpace({ dir: parent, logger: memoryLogger() });
+    const space = new DiskSpace({ dir: parent, logger: memoryLogger() });
     try {
       await space.check();
       mkdirSync(join(blocked, 'full'), { recursive: true });

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createLocalCopies, type LocalCopies } from '#kinora/storage/s3/local-copies.js';
-import type { OpenObject } from '#kinora/storage/s3/s3-client.js';
+import { LocalCopies } from '#kinora/storage/s3/local-copies.js';
+import type { OpenObject } from '#kinora/storage/s3/object-client.js';
 
 const BYTES = randomBytes(100_000);
 let dir: string;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   cap = 1000;
   const objects = { open: openObject, stat: async () => ({ sizeBytes: BYTES.length, etag: '"1"' }) };
   // Every copy that nobody reads is beyond it.
-  copies = await createLocalCopies({ objects, dir, maxBytes: 0 });
+  copies = await LocalCopies.open({ objects, dir, maxBytes: 0 });
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 

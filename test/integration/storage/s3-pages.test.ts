@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 
 /** Two uploads on each page. Two of them have the same key, on both sides of a page's end. */
@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   const credentials = { accessKeyId: 'a', secretAccessKey: 's' };
   const settings = { bucket: 'b', prefix: 'kinora', region: 'us-east-1', pathStyle: true, credentials };
-  objects = await createObjectClient({ ...settings, endpoint: server.url });
+  objects = await ObjectClient.open({ ...settings, endpoint: server.url });
 });
 afterAll(async () => {
   objects.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeSourceIndex } from '#kinora/media/source/source-index-codec.js';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
 import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
@@ -48,7 +48,7 @@ describe.runIf(swiftPath)('the product with blobs in S3', () => {
     swift = await startSwift();
     proxy = await startStrictS3Proxy(swift.url);
     await makeBucket(swift.settings('product'));
-    objects = await createObjectClient(swift.settings('product'));
+    objects = await ObjectClient.open(swift.settings('product'));
     const paths: string[] = [];
     for (const name of SOURCES) paths.push(await fixture(name));
     origin = await serveFiles(paths);

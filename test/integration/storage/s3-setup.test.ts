@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { runCli } from '../../support/processes/run-cli.js';
@@ -27,7 +27,7 @@ describe.runIf(swiftPath)('the setup of blobs in S3', () => {
     folder = await mkdtemp(join(tmpdir(), 'kinora-s3-setup-'));
     swift = await startSwift();
     await makeBucket(swift.settings('setup'));
-    objects = await createObjectClient(swift.settings('setup'));
+    objects = await ObjectClient.open(swift.settings('setup'));
     origin = await serveFiles([await fixture('h264-aac.mp4')]);
     dataDir = await makeTestDataDir();
     options = {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServerCalls } from '#kinora/cli/import/server-calls.js';
 import { newId } from '#kinora/lib/ids.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
-import { withLinkedSources } from '#kinora/storage/s3/linked-sources.js';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { LinkedSourceStore } from '#kinora/storage/s3/linked-source-store.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
 import { createLogger } from '#kinora/telemetry/logger.js';
 import { type FixtureName, fixture } from '../../support/media/fixtures.js';
 import { fetchBytes, mediaPlaylists, playAll, segmentsOf } from '../../support/players/play.js';
@@ -43,7 +43,7 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     swift = await startSwift();
     proxy = await startStrictS3Proxy(swift.url);
     await makeBucket(swift.settings('masters'));
-    masters = await createObjectClient({ ...swift.settings('masters'), prefix: '' });
+    masters = await ObjectClient.open({ ...swift.settings('masters'), prefix: '' });
     for (const name of SOURCES) await put(`films/${name}`, name);
     origin = await serveFiles(await Promise.all(SOURCES.map((name) => fixture(name))));
     dataDir = await makeTestDataDir();
@@ -136,26 +136,26 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
 
   it('opens no object outside the buckets, whatever names it', async () => {
     await makeBucket(swift.settings('secrets'));
-    const secrets = await createObjectClient({ ...swift.settings('secrets'), prefix: '' });
+    const secrets = await ObjectClient.open({ ...swift.settings('secrets'), prefix: '' });
     await secrets.put('payroll.mp4', await readFile(await fixture('long-index-first.mp4')));
     const logger = createLogger('error', 'json');
     const secret = { bucket: 'secrets', key: 'payroll.mp4' };
     const dir = await mkdtemp(join(tmpdir(), 'kinora-linked-'));
     const open = (bucket: string) =>
-      withLinkedSources({
-        ...{ blobs: createDiskBlobStore(dir), logger, dir: join(dir, '.linked'), maxLocalBytes: 2 ** 30 },
+      LinkedSourceStore.open({
+        ...{ blobs: new DiskBlobStore(dir), logger, dir: join(dir, '.linked'), maxLocalBytes: 2 ** 30 },
         places: [{ bucket, prefix: '' }],
         clientOf: async () => secrets,
       });
     const key = sourceKey('an-asset');
     const wide = await open('secrets');
-    await wide.linked.link(key, { ...secret, ...(await wide.linked.find(secret))! });
-    expect(await wide.blobs.stat(key)).toBeDefined();
+    await wide.link(key, { ...secret, ...(await wide.find(secret))! });
+    expect(await wide.stat(key)).toBeDefined();
     const narrow = await open('masters');
-    await expect(narrow.linked.find(secret)).rejects.toMatchObject({ code: 'invalid_input' });
-    expect(await narrow.blobs.stat(key)).toBeUndefined();
-    expect(await narrow.blobs.read(key)).toBeUndefined();
-    await expect(narrow.blobs.openLocal(key, [])).rejects.toMatchObject({ code: 'not_found' });
+    await expect(narrow.find(secret)).rejects.toMatchObject({ code: 'invalid_input' });
+    expect(await narrow.stat(key)).toBeUndefined();
+    expect(await narrow.read(key)).toBeUndefined();
+    await expect(narrow.openLocal(key, [])).rejects.toMatchObject({ code: 'not_found' });
     secrets.close();
     await rm(dir, { recursive: true });
   });
@@ -224,7 +224,7 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
 
   it('also beside blobs in S3, which have no copy either', async () => {
     await makeBucket(swift.settings('blobs'));
-    const objects = await createObjectClient({ ...swift.settings('blobs'), prefix: '' });
+    const objects = await ObjectClient.open({ ...swift.settings('blobs'), prefix: '' });
     const other = await boot({ token, options: { ...options, BLOBS: 's3://blobs/kinora' } });
     const made = await settled(other, (await create(other, inBucket('long-index-last.mov'))).id);
     expect(made.status).toBe('ready');

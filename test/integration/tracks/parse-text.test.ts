@@ -9,7 +9,7 @@ import { newId } from '#kinora/lib/ids.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { TextTracks } from '#kinora/packager/text-tracks.js';
 import type { BlobWrite } from '#kinora/storage/blob-store.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { trackTextIndexKey, trackTextKey } from '#kinora/storage/keys.js';
 import { quietLogger } from '../../support/logger.js';
 import { runScript } from '../../support/processes/child.js';
@@ -96,7 +96,7 @@ it('gives up a file that takes too much time, and goes on with the next', async 
 });
 
 it('a stored track is never parsed again, one without an index once', async () => {
-  const blobs = createDiskBlobStore(dir);
+  const blobs = new DiskBlobStore(dir);
   const parse = createTextParser();
   let parsed = 0;
   const counting: typeof parse = (...of) => {
@@ -143,7 +143,7 @@ it('has four of twenty files of an asset in memory at most, and one thread', asy
     mostThreads = Math.max(mostThreads, threads);
     worker.once('exit', () => threads--);
   };
-  const blobs = createDiskBlobStore(dir);
+  const blobs = new DiskBlobStore(dir);
   let tellDone: (completed: number) => void;
   const done = new Promise<number>((resolve) => {
     tellDone = resolve;

@@ -10,7 +10,7 @@ import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writer
 import { createUploadLeases } from '#kinora/domain/uploads/upload-leases.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { openTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 
@@ -60,7 +60,7 @@ it('a lease that can not be released hides no other outcome', async () => {
   const leases = createUploadLeases(opened);
   const writers = createUploadWriters({
     ...context,
-    blobs: createDiskBlobStore(opened.dataDir),
+    blobs: new DiskBlobStore(opened.dataDir),
     targets: {
       open: async () => {
         await breakLeases();

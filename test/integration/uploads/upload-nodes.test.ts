@@ -24,8 +24,8 @@ import type { UploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { sweepUnfinished } from '#kinora/jobs/sweep-unfinished.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
-import { createS3BlobStore } from '#kinora/storage/s3/s3-blob-store.js';
-import { createObjectClient, type ObjectClient } from '#kinora/storage/s3/s3-client.js';
+import { ObjectClient } from '#kinora/storage/s3/object-client.js';
+import { S3BlobStore } from '#kinora/storage/s3/s3-blob-store.js';
 import { quietLogger } from '../../support/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { boot } from '../../support/servers/boot.js';
@@ -72,9 +72,9 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     environmentId = (await database.queryable.selectFrom('environment').select('id').executeTakeFirstOrThrow()).id;
     proxy = await startStrictS3Proxy(swift.url);
     await makeBucket(swift.settings('uploads'));
-    objects = await createObjectClient(swift.settings('uploads'));
+    objects = await ObjectClient.open(swift.settings('uploads'));
     context = { database, queue: createQueue(database), clock: systemClock } as DomainContext;
-    const blobs = await createS3BlobStore({ objects, localDir: join(directory, 'own'), maxLocalBytes: MIB });
+    const blobs = await S3BlobStore.open({ objects, localDir: join(directory, 'own'), maxLocalBytes: MIB });
     const targets = {
       open: () => Promise.reject(new Error('receives nothing')),
       drop: async () => {},
@@ -214,7 +214,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
 
   /** As a start does; false, so that it can be waited for what it removes. */
   const sweep = async (): Promise<false> => {
-    const blobs = await createS3BlobStore({ objects, localDir: join(directory, 'sweep'), maxLocalBytes: MIB });
+    const blobs = await S3BlobStore.open({ objects, localDir: join(directory, 'sweep'), maxLocalBytes: MIB });
     await sweepUnfinished({ database, blobs, logger: quietLogger });
     return false;
   };

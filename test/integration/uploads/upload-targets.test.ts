@@ -10,7 +10,7 @@ import { EarlySources } from '#kinora/early/sources.js';
 import { createUploadTargets } from '#kinora/jobs/ingest/upload-targets.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { createRangeBlobStore } from '#kinora/storage/range-store.js';
 import { fixture } from '../../support/media/fixtures.js';
@@ -36,7 +36,7 @@ it('an upload that comes back while its target is discarded gets a new file', as
     .select('id')
     .executeTakeFirstOrThrow();
   const context = { database, queue: createQueue(database), clock: systemClock } as DomainContext;
-  const blobs = createRangeBlobStore(createDiskBlobStore(dir));
+  const blobs = createRangeBlobStore(new DiskBlobStore(dir));
   let asked = 0;
   let endProcess!: (error: Error) => void;
   /** A media process that does not end at once when it is told to. */

@@ -28,7 +28,7 @@ import { SegmentProducer, type SegmentProducerDeps } from '#kinora/packager/segm
 import { SourceRanges } from '#kinora/packager/source-ranges.js';
 import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { MediaPool } from '#kinora/pool/media-pool.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { startApi } from '../servers/api.js';
@@ -54,7 +54,7 @@ export const startPlayback = async ({
   const logger = memoryLogger();
   const blobDir = join(dir, 'blobs');
   const cacheDir = join(dir, 'cache');
-  const blobs = createDiskBlobStore(blobDir);
+  const blobs = new DiskBlobStore(blobDir);
   const store = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
   const pool = await MediaPool.start({
     readDirs: [blobDir],

@@ -29,7 +29,7 @@ import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { robotsHook } from '#kinora/robots/asset-hook.js';
 import { robotsRoutes } from '#kinora/robots/routes/robots-routes.js';
-import { createDiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { memoryLogger } from '../memory-logger.js';
 import { watchResponses } from '../wire/documented-responses.js';
@@ -90,7 +90,7 @@ export const startApi = async ({
     onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
   };
-  const blobs = createDiskBlobStore(blobDir);
+  const blobs = new DiskBlobStore(blobDir);
   const targets: UploadTargets = {
     open: async ({ target_asset_id: assetId }) =>
       Object.assign(await blobs.resumeWrite(sourceKey(assetId)), {

@@ -14,7 +14,7 @@ import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findTool } from '#kinora/lib/find-tool.js';
-import type { S3Settings } from '#kinora/storage/s3/s3-client.js';
+import type { S3Settings } from '#kinora/storage/s3/object-client.js';
 import { SHARED_SWIFT, type SharedSwift } from '../run-dir.js';
 import { freePort } from './free-port.js';
 import { until } from './server-process.js';

@@ -1,4 +1,4 @@
-import type { S3Settings } from '#kinora/storage/s3/s3-client.js';
+import type { S3Settings } from '#kinora/storage/s3/object-client.js';
 import { runScript } from '../processes/child.js';
 
 const SCRIPT = `
@@ -6,8 +6,8 @@ const SCRIPT = `
   const { openDatabase } = await kinora('db/open-database.js');
   const { createQueue } = await kinora('queue/job-queue.js');
   const { systemClock } = await kinora('lib/clock.js');
-  const { createObjectClient } = await kinora('storage/s3/s3-client.js');
-  const { createS3BlobStore } = await kinora('storage/s3/s3-blob-store.js');
+  const { ObjectClient } = await kinora('storage/s3/object-client.js');
+  const { S3BlobStore } = await kinora('storage/s3/s3-blob-store.js');
   const { sourceKey } = await kinora('storage/keys.js');
   const { createUploadLeases } = await kinora('domain/uploads/upload-leases.js');
   const { createUploadWriters } = await kinora('domain/uploads/create-upload-writers.js');
@@ -16,8 +16,8 @@ const SCRIPT = `
   const { url, settings, secret, localDir, partBytes, port } = JSON.parse(process.argv[1]);
   const logger = { debug() {}, info() {}, warn() {}, error: (...all) => console.error(...all), child: () => logger };
   const database = await openDatabase({ url, dataDir: '/nowhere', logger });
-  const objects = await createObjectClient(settings);
-  const blobs = await createS3BlobStore({ objects, localDir, maxLocalBytes: 2 ** 20, partBytes });
+  const objects = await ObjectClient.open(settings);
+  const blobs = await S3BlobStore.open({ objects, localDir, maxLocalBytes: 2 ** 20, partBytes });
   const targets = {
     open: async (upload, lease) =>
       Object.assign(await blobs.resumeShared(sourceKey(upload.target_asset_id), lease), { setTotal() {} }),
