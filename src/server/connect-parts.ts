@@ -35,7 +35,7 @@ export const connectParts = async (
 ): Promise<Parts> => {
   const { config, logger, clock, metrics, phases } = base;
   const { store, pool, blobs } = media;
-  const outside = { allowPrivate: config.allowPrivateSources, ...(base.resolve && { resolve: base.resolve }) };
+  const outside = { allowPrivate: config.allowPrivateSources, resolve: base.resolve };
   const earlySources = new EarlySources(() => nodes?.announce());
   const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
   const sourceRanges = new SourceRanges({
@@ -51,11 +51,13 @@ export const connectParts = async (
   const producer = new SegmentProducer({
     ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
-    ...(nodes && { peers: nodes.peers }),
+    peers: nodes?.peers,
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
   const playables = new PlayableFinder({
-    ...{ database, clock, early: earlySources },
+    database,
+    clock,
+    early: earlySources,
     maxBytes: config.planSizeBytes,
   });
   const services = createServiceCaller(outside);
@@ -100,7 +102,7 @@ export const connectParts = async (
   const leases = blobs.resumeShared && createUploadLeases(context);
   const writers = createUploadWriters({
     ...{ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes },
-    ...(leases && { leases }),
+    leases,
   });
   if (leases) {
     await leases.start((uploadId) => {
