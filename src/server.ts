@@ -68,8 +68,8 @@ export class Kinora {
   }
 
   /**
-   * Present after the first start of a database that made its own token: it stays in its file and, as
-   * a hash, in the database.
+   * Present after the first start of a database that made its own token: it stays in its file and,
+   * as a hash, in the database.
    */
   get firstStart(): { readonly token: string } | undefined {
     return this.#newToken === undefined ? undefined : { token: this.#newToken };
@@ -111,7 +111,8 @@ export class Kinora {
   async #startServer(): Promise<void> {
     const { config, logger } = this.#base;
     const { isFresh } = await openDataDir(this.#base);
-    // Creating the embedded database takes seconds on a thread of its own: the media processes start meanwhile.
+    // Creating the embedded database takes seconds on a thread of its own: the media processes
+    // start meanwhile.
     const opening = beginDatabase(this.#base);
     const media = await startMedia(this.#base);
     const samplePath = join(config.dataDir, 'sample.mp4');

@@ -26,7 +26,9 @@ export interface CommandGroup {
   readonly members: Readonly<Record<string, Command>>;
 }
 
-/** The only table of commands. Parsing, help, completion and docs/commands.md are derived from it. */
+/**
+ * The only table of commands. Parsing, help, completion and docs/commands.md are derived from it.
+ */
 export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'Server',

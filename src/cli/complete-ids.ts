@@ -46,7 +46,10 @@ const lists: Readonly<Record<string, (config: Config) => Promise<Candidates>>> =
     (await askServer<AdminResult<'drm list'>>(dataDir, 'drm list')).map(({ id, name }) => [id, name ?? 'unnamed']),
 };
 
-/** IDs from the running server. None when it doesn't answer at once: a shell has no place for an error. */
+/**
+ * IDs from the running server. None when it doesn't answer at once: a shell has no place for an
+ * error.
+ */
 export const completeIds = async (
   { kind, flags, given }: WantedIds,
   sources: Omit<ConfigSources, 'flags'>,

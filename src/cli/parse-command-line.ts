@@ -41,7 +41,10 @@ export const parseCommandLine = (argv: readonly string[], version: string): Invo
   return found;
 };
 
-/** Flags may stand before the command, as in `kinora --port 80 serve`; commander wants its words first. */
+/**
+ * Flags may stand before the command, as in `kinora --port 80 serve`; commander wants its words
+ * first.
+ */
 const commandFirst = (argv: readonly string[]): readonly string[] => {
   if (argv[0] === 'help') return [...argv.slice(1), '--help'];
   if (!argv[0]?.startsWith('-')) return argv;

@@ -17,7 +17,10 @@ const exitStatusOf = (error: unknown): number => {
   return isKinoraError(error, 'data_dir_in_use') ? 75 : 1;
 };
 
-/** npm interprets flags before `--` as its own settings and only passes them on as environment variables. */
+/**
+ * npm interprets flags before `--` as its own settings and only passes them on as environment
+ * variables.
+ */
 const refuseFlagsTakenByNpm = (env: Environment): void => {
   if (env.npm_lifecycle_event !== 'start') return;
   const taken = Object.values(options)
@@ -58,7 +61,8 @@ const explain = (error: unknown): string => {
     return `${error.messages.map((message) => `kinora: ${message}`).join('\n')}${cause}`;
   }
   if (!(error instanceof Error)) return String(error);
-  // The ports were free when each was checked: another program has taken one since, or both options name the same.
+  // The ports were free when each was checked: another program has taken one since, or both options
+  // name the same.
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     const { address, port } = error as Error & { address: string; port: number };
     return `kinora: ${address}:${port} is in use by another program or by Kinora itself; change KINORA_PORT or KINORA_METRICS_PORT.`;
@@ -72,7 +76,8 @@ const explain = (error: unknown): string => {
 /**
  * Runs a command line in this process. Problems go to standard error.
  * @param argv without the names of the program and the script
- * @returns the exit status: 0 success, 1 failure, 2 wrong usage, 75 data directory in use (EX_TEMPFAIL of sysexits.h)
+ * @returns the exit status: 0 success, 1 failure, 2 wrong usage, 75 data directory in use
+ * (EX_TEMPFAIL of sysexits.h)
  */
 export const runCommandLine = async (argv: readonly string[]): Promise<number> => {
   try {

@@ -30,8 +30,8 @@ type Sent<T> = {
 };
 
 /**
- * The database operations of commands such as `token` and `env`. They run in the server if one is running, otherwise in the command's
- * process. Parameters and results survive JSON.
+ * The database operations of commands such as `token` and `env`. They run in the server if one is
+ * running, otherwise in the command's process. Parameters and results survive JSON.
  */
 export const adminOperations = {
   'token create': (database: Database, token: NewToken): Promise<string> => createToken(database, token, systemClock),

@@ -14,7 +14,8 @@ export interface ControlPath {
 }
 
 /**
- * A path to the socket of a data directory that is short enough for the system, however long the directory's path is.
+ * A path to the socket of a data directory that is short enough for the system, however long the
+ * directory's path is.
  */
 export const openControlPath = (dataDir: string): ControlPath => {
   const path = join(dataDir, CONTROL_SOCKET);

@@ -20,9 +20,9 @@ export type ControlResponse =
 const REQUEST_LIMIT_CHARACTERS = 64 * 1024;
 
 /**
- * Runs the commands of this machine on a socket in the data directory. Only the owner of the directory,
- * who can read and change everything anyway, can open it, so no token is required. The caller holds the
- * directory's lock.
+ * Runs the commands of this machine on a socket in the data directory. Only the owner of the
+ * directory, who can read and change everything anyway, can open it, so no token is required. The
+ * caller holds the directory's lock.
  */
 export class ControlServer {
   readonly #path: ControlPath;

@@ -9,8 +9,8 @@ import {
 } from '../domain/import/import-state.js';
 
 /**
- * What `kinora import` asks of the running server. Each can be repeated, because a command whose server ends doesn't
- * know whether it was done. Parameters and results survive JSON.
+ * What `kinora import` asks of the running server. Each can be repeated, because a command whose
+ * server ends doesn't know whether it was done. Parameters and results survive JSON.
  */
 export const importOperations = {
   'import target': findImportTarget,

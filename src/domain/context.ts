@@ -7,8 +7,8 @@ import type { ArtifactUrls } from './signing/artifact-urls.js';
 import type { WireFormat } from './wire-format.js';
 
 /**
- * What robots do when an asset changes, in the transaction of the change. An interface, because the domain does not
- * import robots.
+ * What robots do when an asset changes, in the transaction of the change. An interface, because the
+ * domain does not import robots.
  */
 export interface AssetHook {
   /** Returns those of the IDs that are directives of the environment. */
@@ -22,8 +22,8 @@ export interface AssetHook {
 }
 
 /**
- * What the operations of the domain work with. An interface, because the domain may not import the caches
- * that it tells of changes; tests record what they are told.
+ * What the operations of the domain work with. An interface, because the domain may not import the
+ * caches that it tells of changes; tests record what they are told.
  */
 export interface DomainContext {
   readonly database: Database;
@@ -41,7 +41,10 @@ export interface DomainContext {
   apiUrl(): string;
   /** Called after the commit, so that caches drop what may no longer be served. */
   onAssetDeleted(assetId: string, playbackIds: readonly string[]): void;
-  /** What viewers are served changed: the asset became ready or errored, or a track was added, changed or removed. */
+  /**
+   * What viewers are served changed: the asset became ready or errored, or a track was added,
+   * changed or removed.
+   */
   onPlayableChanged(assetId: string): void;
   onPlaybackIdDeleted(playbackId: string): void;
   onSigningKeyDeleted(signingKeyId: string): void;

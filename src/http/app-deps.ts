@@ -21,7 +21,10 @@ export interface AppDeps extends DomainContext {
   readonly checks: Checks;
   /** Checks that may fail for a while because playback goes on. */
   readonly tolerances?: Tolerances;
-  /** Figures of the running server, for its administrators: versions, memory, cache, disk, media processes. */
+  /**
+   * Figures of the running server, for its administrators: versions, memory, cache, disk, media
+   * processes.
+   */
   readonly readFigures: () => Promise<object>;
   /** The name of the cookie of console sessions. */
   readonly sessionCookie: string;

@@ -60,8 +60,8 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
 
   logRequests(app, deps.logger);
   if (deps.metrics) measureRequests(app, deps.metrics);
-  // Unknown API paths are answered here: before credentials are checked, before a body is read, and before a playback
-  // route, whose parameters would match them.
+  // Unknown API paths are answered here: before credentials are checked, before a body is read, and
+  // before a playback route, whose parameters would match them.
   app.addHook('onRequest', (request, reply, done) => {
     if (rejectHost(request, reply)) return;
     const ofApi = isApiPath(request.url);

@@ -6,8 +6,9 @@ const CHECK_MS = 100;
 const STALLED_CHECKS = 10;
 
 /**
- * Watches the connections of an app, which must not listen yet. The returned function refuses new requests, answers
- * those that have arrived and receives those that are arriving; what remains at `limitMs` is cut off.
+ * Watches the connections of an app, which must not listen yet. The returned function refuses new
+ * requests, answers those that have arrived and receives those that are arriving; what remains at
+ * `limitMs` is cut off.
  */
 export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Promise<void>) => {
   /** The unanswered requests of each connection. */
@@ -25,8 +26,8 @@ export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Pr
   return async (limitMs) => {
     const silence = new Map<Socket, { readonly bytes: number; readonly checks: number }>();
     const check = (): void => {
-      // Otherwise, a connection whose last response is sent after the close began would be kept open for more
-      // requests.
+      // Otherwise, a connection whose last response is sent after the close began would be kept
+      // open for more requests.
       app.server.closeIdleConnections();
       for (const [socket, withoutResponse] of connections) {
         const isResponding = [...withoutResponse].some(({ complete }) => complete);

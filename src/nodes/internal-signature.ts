@@ -2,7 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.js';
 
 export const SIGNATURE_HEADER = 'x-kinora-signature';
-/** A recorded request is rejected after this time; the clocks of the servers may differ by as much. */
+/**
+ * A recorded request is rejected after this time; the clocks of the servers may differ by as much.
+ */
 const VALID_SECONDS = 60;
 
 /** Signs requests that servers of one installation send to each other. */

@@ -17,8 +17,9 @@ const REQUESTS = 8;
 
 interface Fault {
   /**
-   * `silent`: queries are executed when it is over; `refused`: they fail at once; `unanswered`: they are executed, and the server is not
-   * told; `frozen` and `killed`: the server; `begin`: its work can't be started.
+   * `silent`: queries are executed when it is over; `refused`: they fail at once; `unanswered`:
+   * they are executed, and the server is not told; `frozen` and `killed`: the server; `begin`: its
+   * work can't be started.
    */
   readonly kind: 'silent' | 'refused' | 'unanswered' | 'frozen' | 'killed' | 'begin';
   readonly server: number;

@@ -4,11 +4,14 @@ import { newId } from '../lib/ids.js';
 import type { Logger } from '../telemetry/logger.js';
 import { Lease } from './lease.js';
 
-/** What only one server may run at a time. An interface, because tests run a task that fails at random. */
+/**
+ * What only one server may run at a time. An interface, because tests run a task that fails at
+ * random.
+ */
 export interface LeaderTask {
   /**
-   * Starts the task; what it throws is tried again later, here or on another server, so it must undo
-   * what it did.
+   * Starts the task; what it throws is tried again later, here or on another server, so it must
+   * undo what it did.
    * @param mayRun turns false at the moment when the task must stop, before `stop` is called
    */
   start(mayRun: () => boolean): Promise<void>;
@@ -20,7 +23,10 @@ export interface LeadershipOptions {
   /** Of the task. */
   readonly name: string;
   readonly task: LeaderTask;
-  /** Takes the lease for `LEASE_SECONDS`, or renews that of the same holder; false while another one has it. */
+  /**
+   * Takes the lease for `LEASE_SECONDS`, or renews that of the same holder; false while another one
+   * has it.
+   */
   readonly take: (holder: string) => Promise<boolean>;
   /** Releases the lease if this holder has it. */
   readonly release: (holder: string) => Promise<void>;
@@ -30,15 +36,17 @@ export interface LeadershipOptions {
 
 export const LEASE_SECONDS = 10;
 const RENEW_MS = 2000;
-/** The task stops so long before the lease ends: it has two seconds for it, and timers may be late. */
+/**
+ * The task stops so long before the lease ends: it has two seconds for it, and timers may be late.
+ */
 const MARGIN_MS = 3000;
 const RUN_MS = LEASE_SECONDS * 1000 - MARGIN_MS;
 /** The first pause is long enough for another server to take the lease. */
 const START_BACKOFF = { baseMs: 5000, maxMs: 60_000 };
 
 /**
- * Runs a task while this server has the lease. Each time that the server leads it is a new holder: an
- * earlier query that reaches the database late neither renews the lease nor releases it.
+ * Runs a task while this server has the lease. Each time that the server leads it is a new holder:
+ * an earlier query that reaches the database late neither renews the lease nor releases it.
  */
 export class Leadership {
   readonly #options: LeadershipOptions;

@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.js';
 
 /**
- * A lease by the clock of this process, whatever the database does: a renewal without a response must
- * not keep the holder running. Count from before the query was sent, so that the lease ends here before
- * it ends there.
+ * A lease by the clock of this process, whatever the database does: a renewal without a response
+ * must not keep the holder running. Count from before the query was sent, so that the lease ends
+ * here before it ends there.
  */
 export class Lease {
   readonly #clock: Clock;
@@ -23,7 +23,9 @@ export class Lease {
     this.#wait();
   }
 
-  /** True from the moment of the end on, even if the timer is late, as after a pause of the process. */
+  /**
+   * True from the moment of the end on, even if the timer is late, as after a pause of the process.
+   */
   get isOver(): boolean {
     return this.#isCancelled || this.#clock.monotonicMs() >= this.#untilMs;
   }

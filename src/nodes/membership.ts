@@ -97,8 +97,8 @@ export class Membership {
   }
 
   /**
-   * Runs the task whenever no other server does, until it is stopped or this server is. The row decides
-   * who holds the lease.
+   * Runs the task whenever no other server does, until it is stopped or this server is. The row
+   * decides who holds the lease.
    */
   lead(name: string, task: LeaderTask): Pick<Leadership, 'stop'> {
     const { database, clock, logger } = this.#options;
@@ -116,7 +116,10 @@ export class Membership {
     return leadership;
   }
 
-  /** Tells the others that this server is stopping, and gives them time to notice; returns at once if there are none. */
+  /**
+   * Tells the others that this server is stopping, and gives them time to notice; returns at once
+   * if there are none.
+   */
   async drain(): Promise<void> {
     this.#isDraining = true;
     // Another server takes the tasks over while this one still responds.

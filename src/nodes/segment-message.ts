@@ -13,7 +13,9 @@ export interface SegmentMessage extends PeerSegment {
   readonly generation: number;
 }
 
-/** The plan is in the message, so that a server needs no database to make a segment for another one. */
+/**
+ * The plan is in the message, so that a server needs no database to make a segment for another one.
+ */
 export const writeSegmentMessage = ({ asset, ...rest }: SegmentMessage): string => {
   const { id, plan, further } = asset;
   const additional = further && { video: further.video, audio: further.audio && [...further.audio] };

@@ -16,8 +16,8 @@ interface SegmentOwnerOptions {
 }
 
 /**
- * All renditions and the audio of so many segments are created by one server, which fetches their part
- * of the source once.
+ * All renditions and the audio of so many segments are created by one server, which fetches their
+ * part of the source once.
  */
 const WINDOW_SEGMENTS = 8;
 /** Longer than a segment takes on a busy server. */

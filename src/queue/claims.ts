@@ -48,8 +48,8 @@ export class Claims {
   }
 
   /**
-   * Fills the free slots of a queue if this process handles it. A call during a running claim makes it
-   * query once more.
+   * Fills the free slots of a queue if this process handles it. A call during a running claim makes
+   * it query once more.
    */
   async claim(queue: string): Promise<void> {
     const slot = this.#slots.get(queue);

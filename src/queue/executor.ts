@@ -12,10 +12,16 @@ import { fromJobError, toJobError } from './job-error.js';
 import type { Job, QueueWorker } from './queue.js';
 
 const RETRY_BACKOFF = { baseMs: 2_000, maxMs: 5 * 60_000 };
-/** More than two hours with the backoff above, so that the operator can free space or restart the database. */
+/**
+ * More than two hours with the backoff above, so that the operator can free space or restart the
+ * database.
+ */
 const MAX_RETRIES = 40;
 const STORE_BACKOFF = { baseMs: 100, maxMs: 2_000 };
-/** The work that records a failure is retried without end, because no resource may stay "preparing" forever. */
+/**
+ * The work that records a failure is retried without end, because no resource may stay "preparing"
+ * forever.
+ */
 const FAILING_BACKOFF = { baseMs: 30_000, maxMs: 30_000 };
 
 /** One attempt of one job in this process. */
@@ -115,8 +121,8 @@ export class Executor {
   }
 
   /**
-   * Writes a run's outcome. An unavailable database must not cost an hour of work, so this is retried
-   * until the lease ends. False when another worker has the job.
+   * Writes a run's outcome. An unavailable database must not cost an hour of work, so this is
+   * retried until the lease ends. False when another worker has the job.
    */
   async #store(run: Run, change: () => Promise<boolean>): Promise<boolean> {
     const { clock, isStopped } = this.#options;

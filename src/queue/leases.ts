@@ -7,7 +7,10 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Run } from './executor.js';
 import { toJobError } from './job-error.js';
 
-/** A job is not to blame when its server restarts a few times, but a job that crashes the server must end. */
+/**
+ * A job is not to blame when its server restarts a few times, but a job that crashes the server
+ * must end.
+ */
 const MAX_LOSSES = 20;
 
 interface LeaseOptions {
@@ -53,8 +56,9 @@ export class JobLeases {
   }
 
   /**
-   * Aborts the jobs whose leases were not renewed in time, whatever the database does; call it every
-   * `everyMs`. After a pause of the whole process, a renewal has that much time for its response.
+   * Aborts the jobs whose leases were not renewed in time, whatever the database does; call it
+   * every `everyMs`. After a pause of the whole process, a renewal has that much time for its
+   * response.
    */
   check(everyMs: number): void {
     const nowMs = this.#options.clock.monotonicMs();
@@ -64,7 +68,10 @@ export class JobLeases {
     for (const run of this.#options.runs) if (nowMs >= run.leaseEndsMs) run.controller.abort(LEASE_LOST);
   }
 
-  /** Takes back the jobs of workers whose lease has expired; `all` takes back the jobs of every worker. */
+  /**
+   * Takes back the jobs of workers whose lease has expired; `all` takes back the jobs of every
+   * worker.
+   */
   async reapLost(all = false): Promise<void> {
     const { db, logger } = this.#options;
     const lost = toJobError(new KinoraError('internal_error', { cause: new Error('the worker was lost') }));

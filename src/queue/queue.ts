@@ -13,7 +13,10 @@ export interface Job<P = unknown> {
 /** A queue: its stored name and the payload of its jobs. */
 export interface JobQueue<P> {
   readonly name: string;
-  /** While a job with the same key is queued or active, no second one is created; the ID of the first is returned. */
+  /**
+   * While a job with the same key is queued or active, no second one is created; the ID of the
+   * first is returned.
+   */
   readonly keyOf?: (payload: P) => string;
 }
 
@@ -29,7 +32,10 @@ export interface EnqueueOptions {
 
 /** A contract: the domain enqueues without knowing the table or the runner. */
 export interface Queue {
-  /** The job becomes visible to runners when `tx` commits, or immediately without `tx`. Returns the job's ID. */
+  /**
+   * The job becomes visible to runners when `tx` commits, or immediately without `tx`. Returns the
+   * job's ID.
+   */
   enqueue<P>(queue: JobQueue<P>, payload: P, options?: EnqueueOptions, tx?: Transaction): Promise<string>;
   /** Ends queued jobs immediately; aborts the `signal` of an active one within a second. */
   cancel(queue: JobQueue<never>, key: string, tx?: Transaction): Promise<void>;
@@ -43,10 +49,10 @@ export interface JobContext {
 export type JobHandler<P = never> = (job: Job<P>, context: JobContext) => Promise<void>;
 
 /**
- * `KinoraError.failure` decides what happens after a failed run. `defect` is retried with backoff until
- * `maxAttempts`; `retry` is retried for hours; a run whose worker was lost is retried up to twenty times. Each is
- * counted separately. `fail` ends the job immediately. `onFailed` runs after the last try, so that no resource stays
- * "preparing" forever, and logs the reason.
+ * `KinoraError.failure` decides what happens after a failed run. `defect` is retried with backoff
+ * until `maxAttempts`; `retry` is retried for hours; a run whose worker was lost is retried up to
+ * twenty times. Each is counted separately. `fail` ends the job immediately. `onFailed` runs after
+ * the last try, so that no resource stays "preparing" forever, and logs the reason.
  */
 export interface QueueWorker {
   readonly queue: JobQueue<never>;

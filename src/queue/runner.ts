@@ -13,7 +13,10 @@ import type { QueueWorker } from './queue.js';
 const DEFAULT_LEASE_MS = 30_000;
 /** In the time of a lease. */
 const LEASE_CHECKS = 30;
-/** Finds jobs that no notification announced: due retries, and jobs enqueued while the connection was down. */
+/**
+ * Finds jobs that no notification announced: due retries, and jobs enqueued while the connection
+ * was down.
+ */
 const POLL_MS = 2_000;
 const DELETE_FINISHED_MS = 60 * 60_000;
 
@@ -25,8 +28,8 @@ interface RunnerOptions {
   /** Names this process in the job table; different for every start. */
   readonly workerId: string;
   /**
-   * A job whose worker does not renew its lease for this long goes to another; leases are renewed three times as
-   * often.
+   * A job whose worker does not renew its lease for this long goes to another; leases are renewed
+   * three times as often.
    */
   readonly leaseMs?: number;
   /** No other process uses the database, so leases found at startup belong to a killed run. */

@@ -5,12 +5,16 @@ import { KinoraError } from '../lib/errors.js';
 import { findListenProblem } from './listen-problem.js';
 import type { Base } from './parts.js';
 
-/** The port may be free later, an address that moves between machines may arrive, and the name may resolve. */
+/**
+ * The port may be free later, an address that moves between machines may arrive, and the name may
+ * resolve.
+ */
 const TRANSIENT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
 
 /**
  * Locks the data directory and checks that the server can listen. `isFresh` when it was empty.
- * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when it can't listen now but may later
+ * @throws KinoraError `data_dir_in_use`, `config_invalid`, or `unavailable` when it can't listen
+ * now but may later
  */
 export const openDataDir = async ({ config, logger, phases }: Base): Promise<{ isFresh: boolean }> => {
   const lock = await DataDirLock.acquire(config.dataDir, () => {

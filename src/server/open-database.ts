@@ -12,8 +12,8 @@ import { LIVE_SECONDS } from '../nodes/membership.js';
 import type { Base } from './parts.js';
 
 /**
- * Starts opening the database. A failure is thrown where the database is first needed, unless something else fails
- * before.
+ * Starts opening the database. A failure is thrown where the database is first needed, unless
+ * something else fails before.
  */
 export const beginDatabase = ({ config, logger, phases }: Base): Promise<Database> => {
   const opening = openDatabase({

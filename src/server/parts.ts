@@ -44,7 +44,10 @@ export interface Base {
   readonly chat?: Pick<ChatClientOptions, 'limitMs' | 'retryDelayMs'>;
 }
 
-/** What a room that the rest works without adds to the server. An interface, so that the server compiles without it. */
+/**
+ * What a room that the rest works without adds to the server. An interface, so that the server
+ * compiles without it.
+ */
 export interface Room {
   readonly assetHook: AssetHook;
   connect(

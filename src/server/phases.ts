@@ -32,14 +32,16 @@ export class Phases {
     if (this.#phases.length === 0) return;
     const startedMs = this.#clock.monotonicMs();
     for (const { name, end } of this.#phases.splice(0).reverse()) {
-      // Half of the remaining time, so that the last phases, which save the data, always have their share.
+      // Half of the remaining time, so that the last phases, which save the data, always have their
+      // share.
       const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (this.#clock.monotonicMs() - startedMs)) / 2);
       try {
         const milliseconds = phaseMs + GRACE_MS;
         const message = `timed out after ${Math.round(milliseconds)} ms`;
         await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
       } catch (error) {
-        // The later phases, which close the database and release the lock, are more important than this failure.
+        // The later phases, which close the database and release the lock, are more important than
+        // this failure.
         this.#logger.error({ err: error, phase: name }, 'shutdown phase failed');
       }
     }

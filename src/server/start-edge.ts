@@ -16,8 +16,8 @@ import type { Base } from './parts.js';
 import { startMetrics, urlOf } from './start-http.js';
 
 /**
- * Starts an edge: a cache of the server at `KINORA_EDGE_ORIGIN`, without database and media processes. Resolves to its
- * URLs.
+ * Starts an edge: a cache of the server at `KINORA_EDGE_ORIGIN`, without database and media
+ * processes. Resolves to its URLs.
  * @throws KinoraError `config_invalid`, `data_dir_in_use`
  */
 export const startEdge = async (

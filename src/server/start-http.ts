@@ -29,7 +29,9 @@ export interface HttpOptions {
   readonly isWorking: () => boolean;
 }
 
-/** Starts listening. Resolves to the local URL, with the actual port if port 0 requested a free one. */
+/**
+ * Starts listening. Resolves to the local URL, with the actual port if port 0 requested a free one.
+ */
 export const startHttp = async (
   base: Base,
   parts: Parts,
@@ -65,8 +67,9 @@ export const startHttp = async (
       },
     },
     roles: new Set(config.roles),
-    // What is in memory plays on, and every node would be taken out of the load balancer at the same time.
-    // An embedded database is unavailable for longer than a second only if this server's disk is full or broken.
+    // What is in memory plays on, and every node would be taken out of the load balancer at the
+    // same time. An embedded database is unavailable for longer than a second only if this server's
+    // disk is full or broken.
     tolerances: config.databaseUrl && config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: viewerRoutes(base, parts, samplePath),
   });

@@ -42,8 +42,8 @@ const reachableUrl = (localUrl: string, host: string): string => {
 };
 
 /**
- * How this server works with others on the same database and bucket: before it listens, it knows itself
- * alone.
+ * How this server works with others on the same database and bucket: before it listens, it knows
+ * itself alone.
  */
 export class Nodes {
   readonly signature: InternalSignature;

@@ -24,7 +24,10 @@ export class LogTail {
     };
   }
 
-  /** Lines after a position, and the position after them. A position of before the oldest kept line starts there. */
+  /**
+   * Lines after a position, and the position after them. A position of before the oldest kept line
+   * starts there.
+   */
   read(after: number): { readonly lines: readonly string[]; readonly next: number } {
     const missed = Math.max(0, this.#written - after);
     return { lines: missed === 0 ? [] : this.#lines.slice(-missed), next: this.#written };

@@ -1,9 +1,13 @@
-// Commands import this file only when they log: loading pino takes a sixth of the CPU time of a short command.
+// Commands import this file only when they log: loading pino takes a sixth of the CPU time of a
+// short command.
 import { type DestinationStream, destination, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { PinoPretty, type PrettyOptions, prettyFactory } from 'pino-pretty';
 import { plainJson } from '../lib/terminal-text.js';
 
-/** Structured log of Kinora; `bindings` such as `request_id`, `asset_id`, `job_id` identify what a line is about. */
+/**
+ * Structured log of Kinora; `bindings` such as `request_id`, `asset_id`, `job_id` identify what a
+ * line is about.
+ */
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void;
   info(fields: Record<string, unknown>, message: string): void;
@@ -33,8 +37,9 @@ const loggerOptions: LoggerOptions = {
 };
 
 /**
- * Logs go to standard error; standard output is for the output of commands. JSON lines are written asynchronously,
- * several at a time under load (one at a time took a fifth of a request for an asset); the rest is written at exit.
+ * Logs go to standard error; standard output is for the output of commands. JSON lines are written
+ * asynchronously, several at a time under load (one at a time took a fifth of a request for an
+ * asset); the rest is written at exit.
  */
 export const createLogger = (
   level: 'debug' | 'info' | 'warn' | 'error',

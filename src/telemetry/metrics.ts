@@ -16,9 +16,9 @@ export interface Sample {
 const REAL_TIME_FACTORS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128];
 
 /**
- * Metrics for operators in the Prometheus text format; each server has its own. Labels have few values
- * that are known in advance (a route's pattern, never a URL; no IDs), so that callers can't increase
- * the number of series.
+ * Metrics for operators in the Prometheus text format; each server has its own. Labels have few
+ * values that are known in advance (a route's pattern, never a URL; no IDs), so that callers can't
+ * increase the number of series.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -109,7 +109,9 @@ export class Metrics {
     this.#nodes.inc({ outcome });
   }
 
-  /** A media process exited before its job ended (or, as `idle`, without a job) and was replaced. */
+  /**
+   * A media process exited before its job ended (or, as `idle`, without a job) and was replaced.
+   */
   mediaProcessLost(job: string): void {
     this.#lostProcesses.inc({ job });
   }

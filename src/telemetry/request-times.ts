@@ -1,4 +1,7 @@
-/** Upper bounds in seconds: from a response out of memory to one that waited for a whole segment to be made. */
+/**
+ * Upper bounds in seconds: from a response out of memory to one that waited for a whole segment to
+ * be made.
+ */
 export const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 export interface EndedRequest {
@@ -12,7 +15,10 @@ export interface EndedRequest {
 interface Series {
   /** As the text format writes them. */
   readonly labels: string;
-  /** For each upper bound the requests up to it and above the one before; the last entry has no bound. */
+  /**
+   * For each upper bound the requests up to it and above the one before; the last entry has no
+   * bound.
+   */
   readonly counts: number[];
   seconds: number;
 }
@@ -21,9 +27,9 @@ interface Series {
 const label = (name: string, value: string | number): string => `${name}=${JSON.stringify(String(value))}`;
 
 /**
- * The histogram of request durations, in seconds. prom-client, which keeps the other metrics, joins the
- * labels to one text at each observation, a tenth of the time that a playlist takes. Here, three lookups
- * find the series (decision 45).
+ * The histogram of request durations, in seconds. prom-client, which keeps the other metrics, joins
+ * the labels to one text at each observation, a tenth of the time that a playlist takes. Here,
+ * three lookups find the series (decision 45).
  */
 export class RequestTimes {
   readonly #name: string;

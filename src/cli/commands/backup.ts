@@ -19,8 +19,8 @@ import { withDataDirLock } from '../support/with-database.js';
 /** What the server can make again. */
 const isTransient = (path: string): boolean => path === 'cache' || path === 'lock' || isSnapshot(path);
 /**
- * Unfinished downloads and uploads require the database of exactly the same moment; without their files they start
- * again.
+ * Unfinished downloads and uploads require the database of exactly the same moment; without their
+ * files they start again.
  */
 const UNFINISHED = join('blobs', '.partial');
 /** Copies of what is in S3. */
@@ -35,7 +35,9 @@ const copyBesideServer = (dataDir: string, target: string, skip: (path: string) 
 
 const isDatabaseOrToken = (path: string): boolean => /^(db|token)($|\/)/.test(path);
 
-/** The database comes first, so that every file that it refers to exists when the files are copied. */
+/**
+ * The database comes first, so that every file that it refers to exists when the files are copied.
+ */
 const copyInstallation = async (
   { dataDir, databaseUrl }: CommandContext['config'],
   files: ReturnType<typeof backupFiles>,

@@ -2,8 +2,9 @@ import { type Command, usageError } from '../support/command.js';
 import { print } from '../support/print.js';
 
 /**
- * Each script asks the program itself (`kinora __complete -- <words>`), so that it never lags behind the commands. The
- * program answers with a candidate and its description a line, or with `:files`.
+ * Each script asks the program itself (`kinora __complete -- <words>`), so that it never lags
+ * behind the commands. The program answers with a candidate and its description a line, or with
+ * `:files`.
  */
 const scripts: Readonly<Record<string, string>> = {
   bash: `# Completion of kinora. Add to ~/.bashrc: source <(kinora completion bash)

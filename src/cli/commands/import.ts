@@ -82,7 +82,9 @@ const readFlags = (flags: Flags) => {
   };
 };
 
-/** @throws KinoraError `config_invalid`; the value isn't repeated, because it may contain a password */
+/**
+ * @throws KinoraError `config_invalid`; the value isn't repeated, because it may contain a password
+ */
 const readUrl = (flags: Flags, name: string): string | undefined => {
   const text = textOf(flags, name);
   if (text === undefined) return undefined;

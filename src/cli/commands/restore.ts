@@ -21,7 +21,10 @@ const readManifest = async (directory: string): Promise<Manifest> => {
   }
 };
 
-/** Moves database and token beside the blobs that are there. After an interruption, the database is still missing. */
+/**
+ * Moves database and token beside the blobs that are there. After an interruption, the database is
+ * still missing.
+ */
 const moveInto = (incoming: string, dataDir: string): Promise<void> =>
   withDataDirLock(dataDir, async () => {
     const names = await readdir(incoming);

@@ -11,8 +11,8 @@ import { print } from '../support/print.js';
 const PARENT_CHECK_MS = 1000;
 
 /**
- * Resolves at the first SIGTERM or SIGINT; the second ends the process immediately. When run as an npm script, the
- * server also stops when npm has exited: a killed npm forwards no signal.
+ * Resolves at the first SIGTERM or SIGINT; the second ends the process immediately. When run as an
+ * npm script, the server also stops when npm has exited: a killed npm forwards no signal.
  */
 const nextStopSignal = (): Promise<void> =>
   new Promise((resolve) => {
@@ -42,7 +42,8 @@ interface Running {
 
 const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Running): string => {
   const tokenPath = localTokenPath(config.dataDir);
-  // Read from the file, so that the secret does not appear in the shell's history and the process list.
+  // Read from the file, so that the secret does not appear in the shell's history and the process
+  // list.
   const user = hasToken && !config.token ? `$(cat ${quote(tokenPath)})` : '<token id>:<secret>';
   return [
     '',
@@ -105,7 +106,8 @@ export const serve: Command = {
     else await printStart(config, kinora);
     await stopSignal;
     const stopped = kinora.stop().then(() => true);
-    // The shutdown has its own limit; this slightly longer one only guards against a stop that hangs.
+    // The shutdown has its own limit; this slightly longer one only guards against a stop that
+    // hangs.
     const inTime = await Promise.race([stopped, delay(config.shutdownLimitMs + 5000, false, { ref: false })]);
     if (!inTime) logger.error({ limit_ms: config.shutdownLimitMs }, 'shutdown timed out');
     return inTime ? 0 : 1;
@@ -115,7 +117,8 @@ export const serve: Command = {
 const printStart = async (config: Config, kinora: Kinora): Promise<void> => {
   const newToken = kinora.firstStart?.token;
   const hasToken = (await findToken(config)) !== undefined;
-  // A log that is kept, of a service or a container, contains a link only when nobody could have another one.
+  // A log that is kept, of a service or a container, contains a link only when nobody could have
+  // another one.
   const isShown = process.stdout.isTTY || newToken !== undefined;
   const consoleLink = isShown ? await kinora.createConsoleLink() : undefined;
   print(startBlock(config, { url: kinora.url, newToken, hasToken, consoleLink }));

@@ -17,7 +17,10 @@ interface ApiSigningKey {
 const KEYS = '/system/v1/signing-keys';
 const A_KEY = 'b3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGqAbCdEfGuPS';
 
-/** What is behind the playback ID in the URL that needs the token; a DRM token goes with the URL of a license. */
+/**
+ * What is behind the playback ID in the URL that needs the token; a DRM token goes with the URL of
+ * a license.
+ */
 const paths: Readonly<Record<Audience, string | undefined>> = {
   video: '.m3u8',
   thumbnail: '/thumbnail.jpg',

@@ -56,7 +56,8 @@ export class Borrowing {
     const { playback_ids: present = [] } = await this.#find();
     const own = present.find(({ policy }) => policy === 'public');
     if (own) return own.id;
-    // Stored before the request: of a response that is lost, nothing but the new playback ID is left.
+    // Stored before the request: of a response that is lost, nothing but the new playback ID is
+    // left.
     await this.#borrow({ playbackIdsBefore: present.map(({ id }) => id) });
     const path = `${this.#path}/playback-ids`;
     const created = await this.#options.api.call<SourcePlaybackId>('POST', path, { policy: 'public' });

@@ -38,8 +38,8 @@ export interface MoveContext extends ImportSettings {
 const MAX_TRIES = 3;
 
 /**
- * Moves one asset, or continues where an earlier run stopped. What was changed at the source is undone in any case but
- * an abort.
+ * Moves one asset, or continues where an earlier run stopped. What was changed at the source is
+ * undone in any case but an abort.
  * @throws KinoraError `cancelled`, `unauthorized`; `unavailable` when the server here is gone
  */
 export const moveAsset = async (context: MoveContext, listed: SourceAsset): Promise<Moved> => {

@@ -32,7 +32,8 @@ export interface ImportReport {
 const PAGE = 50;
 
 /**
- * Moves the assets of an environment. Everything that a later run needs to continue is stored by the server.
+ * Moves the assets of an environment. Everything that a later run needs to continue is stored by
+ * the server.
  * @throws KinoraError when the run can't go on: `unauthorized`, `unavailable`, `cancelled`
  */
 export const runImport = async (options: ImportOptions): Promise<ImportReport> => {
@@ -100,7 +101,10 @@ async function* listAssets({ api }: ImportOptions): AsyncGenerator<SourceAsset> 
   }
 }
 
-/** Those that no page before had. A source that ignores the page or repeats a cursor would never end. */
+/**
+ * Those that no page before had. A source that ignores the page or repeats a cursor would never
+ * end.
+ */
 const newOf = <T extends { readonly id: string }>(page: readonly T[], seen: Set<string>): T[] =>
   page.filter(({ id }) => !seen.has(id) && seen.add(id));
 
@@ -116,7 +120,10 @@ const preview = async ({ server, ...options }: ImportOptions, source: SourceAsse
     : { ...known, outcome: 'planned', notes: plan.notes };
 };
 
-/** What earlier runs have borrowed for assets that this one does not see: a filter excludes them, or they are gone. */
+/**
+ * What earlier runs have borrowed for assets that this one does not see: a filter excludes them, or
+ * they are gone.
+ */
 const releaseOrphans = async ({ server, api, sourceUrl, signal }: ImportOptions): Promise<void> => {
   for (let after = ''; ; ) {
     const page = await server('import borrowed', { sourceUrl, after });
@@ -139,7 +146,10 @@ interface SourceRestriction {
   readonly user_agent?: object;
 }
 
-/** Tokens name restrictions by their IDs, so these stay. Returns the number of those that are new here. */
+/**
+ * Tokens name restrictions by their IDs, so these stay. Returns the number of those that are new
+ * here.
+ */
 const importRestrictions = async ({ api, server, environmentId, isDryRun }: ImportOptions): Promise<number> => {
   let count = 0;
   const seen = new Set<string>();

@@ -21,7 +21,10 @@ export interface ServerCallOptions {
   readonly onAway: () => void;
 }
 
-/** Asks the server that runs on the data directory. Once it has answered, waits for it while it is restarted. */
+/**
+ * Asks the server that runs on the data directory. Once it has answered, waits for it while it is
+ * restarted.
+ */
 export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions): ServerCall => {
   let hasResponded = false;
 

@@ -15,7 +15,8 @@ export const administer = async <O extends AdminOperation>(
 ): Promise<AdminResult<O>> => {
   const server = await ControlConnection.open(context.config.dataDir);
   if (!server) {
-    // Loaded on demand: with the database layer, it takes half the time of a command that does not need it.
+    // Loaded on demand: with the database layer, it takes half the time of a command that does not
+    // need it.
     const { adminOperations } = await import('../../control/admin-operations.js');
     const run = adminOperations[operation] as (database: Database, params: AdminParams<O>) => Promise<AdminResult<O>>;
     return withDatabase(context, (database) => run(database, params));

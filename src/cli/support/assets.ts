@@ -99,7 +99,10 @@ export const problemsOf = (asset: ApiAsset): readonly string[] => {
   return [...messages, 'To import from a private address, start the server with --allow-private-sources.'];
 };
 
-/** Follows assets until each is ready or errored, in the order given. Waits for a server that is restarted. */
+/**
+ * Follows assets until each is ready or errored, in the order given. Waits for a server that is
+ * restarted.
+ */
 export const watchAssets = async (
   api: ApiCall,
   ids: readonly string[],

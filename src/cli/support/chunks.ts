@@ -63,7 +63,9 @@ export class StreamChunks implements ChunkSource {
     return { bytes, isLast: this.#sizeBytes !== undefined };
   }
 
-  /** Up to `chunkBytes`, less only at the end. One byte beyond the chunk tells that there is more. */
+  /**
+   * Up to `chunkBytes`, less only at the end. One byte beyond the chunk tells that there is more.
+   */
   async #readChunk(): Promise<void> {
     const parts = [this.#rest];
     let length = this.#rest.length;

@@ -20,7 +20,10 @@ export interface Flag {
 export interface Command {
   /** One line without a period. */
   readonly summary: string;
-  /** Arguments as the usage line has them: `<id>` is required, `[id]` optional; `...` allows several. */
+  /**
+   * Arguments as the usage line has them: `<id>` is required, `[id]` optional; `...` allows
+   * several.
+   */
   readonly args: readonly string[];
   /** By name, with a placeholder if the flag takes a value: `--title <text>`, `--json`. */
   readonly flags?: Readonly<Record<string, string | Flag>>;
@@ -28,7 +31,9 @@ export interface Command {
   readonly settings: readonly Setting[];
   /** Command lines as a user types them. A test runs all of them. */
   readonly examples: readonly string[];
-  /** Resolves to the exit status. Results go to standard output, everything else to standard error. */
+  /**
+   * Resolves to the exit status. Results go to standard output, everything else to standard error.
+   */
   run(context: CommandContext): Promise<number>;
 }
 

@@ -10,7 +10,9 @@ interface CopyOptions {
   readonly mayShrink?: boolean;
 }
 
-/** Copies directories and files, accessible to the owner only; shares blocks if the file system can. */
+/**
+ * Copies directories and files, accessible to the owner only; shares blocks if the file system can.
+ */
 export const copyTree = async (from: string, to: string, { skip, mayShrink }: CopyOptions = {}): Promise<void> => {
   const unlessGone = <T>(error: NodeJS.ErrnoException, instead: T): T => {
     if (mayShrink && error.code === 'ENOENT') return instead;

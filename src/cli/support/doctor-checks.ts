@@ -27,7 +27,8 @@ export interface Finding {
 
 export interface CheckContext extends Pick<CommandContext, 'config'> {
   /**
-   * The status of the server on the data directory; absent when none runs. With a server, `config` has its settings.
+   * The status of the server on the data directory; absent when none runs. With a server, `config`
+   * has its settings.
    */
   readonly server?: ServerStatus;
 }
@@ -143,7 +144,10 @@ const lockAndPort: Check = async ({ config: { dataDir, host, port }, server }) =
   return [problem ? fail(problem.text, problem.fix) : ok(`${host}:${port} is free`)];
 };
 
-/** Without a server, starts a media process that encodes a frame, which also shows that the FFmpeg addon loads. */
+/**
+ * Without a server, starts a media process that encodes a frame, which also shows that the FFmpeg
+ * addon loads.
+ */
 const media: Check = async ({ config, server }) => {
   if (server) {
     const text = `Media processes of the server: ${server.sandbox}`;
@@ -212,7 +216,10 @@ const database: Check = async (context) => {
   }
 };
 
-/** What is in the database is not checked when it can't be opened: that has one cause and one remedy. */
+/**
+ * What is in the database is not checked when it can't be opened: that has one cause and one
+ * remedy.
+ */
 const databaseAndContents: Check = async (context) => {
   const findings = await database(context);
   return findings.some(({ level }) => level === 'fail') ? findings : [...findings, ...(await drm(context))];
@@ -249,7 +256,8 @@ const drm: Check = async (context) => {
 };
 
 const clock: Check = async () => {
-  // Signed URLs and webhook signatures depend on the time. A clock that is before the build time is certainly wrong.
+  // Signed URLs and webhook signatures depend on the time. A clock that is before the build time is
+  // certainly wrong.
   const builtAt = statSync(new URL(import.meta.url)).mtime;
   const now = systemClock.now();
   if (now >= builtAt) return [ok(`Clock: ${now.toISOString()}`)];

@@ -14,8 +14,8 @@ export interface ApiEvent {
 const EVENTS = '/system/v1/events';
 const POLL_MS = 500;
 /**
- * An event can become visible after a newer one, when its transaction ends later. Each poll looks at events so much older
- * than the newest again.
+ * An event can become visible after a newer one, when its transaction ends later. Each poll looks
+ * at events so much older than the newest again.
  */
 const OVERLAP_MS = 10_000;
 const PAUSE = { baseMs: POLL_MS, maxMs: 10_000 };
@@ -60,7 +60,9 @@ export async function* followEvents(
   }
 }
 
-/** Newest first, back to a little before a time; without one, those of a little before the newest. */
+/**
+ * Newest first, back to a little before a time; without one, those of a little before the newest.
+ */
 const eventsSince = async (api: ApiCall, sinceMs: number | undefined): Promise<ApiEvent[]> => {
   const events: ApiEvent[] = [];
   for await (const event of pagesOf<ApiEvent>(api, EVENTS)) {

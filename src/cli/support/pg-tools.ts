@@ -3,7 +3,8 @@ import { readEnvironment } from '../../config/environment.js';
 import { KinoraError } from '../../lib/errors.js';
 
 const run = async (program: string, databaseUrl: string, args: readonly string[]): Promise<void> => {
-  // The password is passed in the environment, because every user of the machine can read arguments.
+  // The password is passed in the environment, because every user of the machine can read
+  // arguments.
   const url = new URL(databaseUrl);
   const password = decodeURIComponent(url.password);
   url.password = '';

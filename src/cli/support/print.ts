@@ -1,7 +1,8 @@
 import { terminalJson, terminalLine, terminalText } from '../../lib/terminal-text.js';
 import type { Flags } from './command.js';
 
-// Text often comes from others, such as titles and responses, so all output of commands goes through these functions.
+// Text often comes from others, such as titles and responses, so all output of commands goes
+// through these functions.
 
 export const print = (text: string): void => {
   process.stdout.write(`${terminalText(text)}\n`);

@@ -3,8 +3,8 @@ import { terminalLine } from '../../lib/terminal-text.js';
 const BAR_CHARACTERS = 24;
 
 /**
- * Shows on standard error how far a task is. On a terminal, one line that is updated in place; in a log,
- * a line for each new state.
+ * Shows on standard error how far a task is. On a terminal, one line that is updated in place; in a
+ * log, a line for each new state.
  */
 export class Progress {
   readonly #isTerminal = process.stderr.isTTY;

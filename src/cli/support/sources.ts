@@ -8,7 +8,10 @@ export type Source =
   | { readonly kind: 'file'; readonly path: string; readonly label: string }
   | { readonly kind: 'stdin'; readonly label: string };
 
-/** Files in a folder that can be videos or audio; others are left out, because a folder may contain anything. */
+/**
+ * Files in a folder that can be videos or audio; others are left out, because a folder may contain
+ * anything.
+ */
 const MEDIA = new Set(
   '.3gp .aac .aif .aiff .avi .flac .flv .m2ts .m4a .m4v .mkv .mov .mp3 .mp4 .mpeg .mpg .mts .mxf .ogg .ogv .opus .ts .wav .webm .wmv'.split(
     ' ',
@@ -16,10 +19,11 @@ const MEDIA = new Set(
 );
 
 /**
- * Turns the arguments of `asset create` into sources: `-` is standard input, and a folder stands for the media files
- * in it and below it, in order of their names.
+ * Turns the arguments of `asset create` into sources: `-` is standard input, and a folder stands
+ * for the media files in it and below it, in order of their names.
  * @param onSkipped called for each folder with files that are left out
- * @throws KinoraError `invalid_parameters` when a file does not exist or a folder has no media files
+ * @throws KinoraError `invalid_parameters` when a file does not exist or a folder has no media
+ * files
  */
 export const listSources = async (
   words: readonly string[],

@@ -4,7 +4,10 @@ import type { Config } from '../../config/options.js';
 import { openBucket, s3SettingsOf } from '../../server/open-blobs.js';
 import { ASSETS_PREFIX, isSourceKey } from '../../storage/keys.js';
 
-/** What is stored for all assets, in bytes. Sources that stay in buckets of their own are not part of it. */
+/**
+ * What is stored for all assets, in bytes. Sources that stay in buckets of their own are not part
+ * of it.
+ */
 export interface StoredSize {
   readonly stored_bytes: number;
   /** The files from which assets were created. */

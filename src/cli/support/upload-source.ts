@@ -22,8 +22,8 @@ const PAUSE = { baseMs: 500, maxMs: 10_000 };
 const RETRIED = new Set([408, 429, 502, 503, 504]);
 
 /**
- * Sends a file or standard input by direct upload, in chunks. After a lost chunk it continues from what the server has
- * stored.
+ * Sends a file or standard input by direct upload, in chunks. After a lost chunk it continues from
+ * what the server has stored.
  * @param settings `new_asset_settings` of the API
  * @returns the ID of the resulting asset
  */
@@ -136,7 +136,8 @@ const put = async (
 };
 
 /**
- * The number of bytes on the server if the response says so: 308 after a part, 416 when it has less than expected.
+ * The number of bytes on the server if the response says so: 308 after a part, 416 when it has less
+ * than expected.
  */
 const storedBytesOf = ({ status, headers }: Response): number | undefined => {
   if (status !== 308 && status !== 416) return undefined;

@@ -24,8 +24,9 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
 };
 
 /**
- * Runs `work` on the database itself, without a server and without migrations. The embedded database has one user at
- * a time, so this takes the lock of the data directory; PostgreSQL can be shared with running servers.
+ * Runs `work` on the database itself, without a server and without migrations. The embedded
+ * database has one user at a time, so this takes the lock of the data directory; PostgreSQL can be
+ * shared with running servers.
  * @throws KinoraError `data_dir_in_use`
  */
 export const withOpenDatabase = <T>(

@@ -33,7 +33,9 @@ export type Authenticate = (
 
 /** A revoked token works for at most this long; the documented limit is five seconds. */
 const CACHE_MS = 3000;
-/** There are few tokens; this limit only prevents unbounded growth after a mistake of other code. */
+/**
+ * There are few tokens; this limit only prevents unbounded growth after a mistake of other code.
+ */
 const MAX_CACHED = 1000;
 
 interface Known {
@@ -75,8 +77,8 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     return known;
   };
 
-  // All refusals take the same steps, so that their timing does not tell whether a token ID exists. Only a correct
-  // secret skips the database.
+  // All refusals take the same steps, so that their timing does not tell whether a token ID exists.
+  // Only a correct secret skips the database.
   return async (sent) => {
     const credentials = typeof sent === 'object' ? sent : readBasic(sent);
     if (!credentials) throw new KinoraError('unauthorized');

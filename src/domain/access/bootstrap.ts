@@ -24,14 +24,15 @@ export interface Bootstrapped {
   /** True exactly once in the life of a database. */
   readonly firstStart: boolean;
   /**
-   * `id:secret` of the token made on the first start, which is also in its file; absent when the caller provided one.
+   * `id:secret` of the token made on the first start, which is also in its file; absent when the
+   * caller provided one.
    */
   readonly newToken?: string;
 }
 
 /**
- * Creates what every server needs: the installation, its default environment, a first token. Servers that start at
- * the same time on one database agree on which was first.
+ * Creates what every server needs: the installation, its default environment, a first token.
+ * Servers that start at the same time on one database agree on which was first.
  * @throws KinoraError `config_invalid` for a token that can't be used
  */
 export const bootstrap = (database: Database, options: BootstrapOptions, clock: Clock): Promise<Bootstrapped> => {
@@ -59,8 +60,8 @@ export const bootstrap = (database: Database, options: BootstrapOptions, clock: 
 };
 
 /**
- * The token in the file, which a start that was killed before its commit may have left, or a new one. The file is
- * written before the commit, so that every token in the database has its file.
+ * The token in the file, which a start that was killed before its commit may have left, or a new
+ * one. The file is written before the commit, so that every token in the database has its file.
  */
 const keepToken = async (dataDir: string): Promise<string> => {
   const left = await readLocalToken(dataDir);

@@ -49,7 +49,10 @@ export interface Session {
 /** The cookie that browsers keep the secret in. */
 export interface SessionCookie {
   readonly name: string;
-  /** The URL of this server, which tells whether browsers reach it over HTTPS. Only called once the server listens. */
+  /**
+   * The URL of this server, which tells whether browsers reach it over HTTPS. Only called once the
+   * server listens.
+   */
   readonly apiUrl: () => string;
 }
 
@@ -67,7 +70,10 @@ export const createConsoleLink = async (database: Database, clock: Clock): Promi
   return code;
 };
 
-/** The page of the console that signs in; browsers do not send the part after `#`, so it is in no log of a proxy. */
+/**
+ * The page of the console that signs in; browsers do not send the part after `#`, so it is in no
+ * log of a proxy.
+ */
 export const consoleLinkUrl = (apiUrl: string, code: string): string => `${apiUrl}/console/login#${code}`;
 
 /** Bound to the cookie, so it needs no storage, and only pages of this server can read it. */
@@ -109,7 +115,8 @@ export class Sessions {
   }
 
   /**
-   * Takes the link and opens a session in the default environment. Returns the secret for the cookie.
+   * Takes the link and opens a session in the default environment. Returns the secret for the
+   * cookie.
    * @throws KinoraError `unauthorized` with the reason
    */
   async openWithLink(code: string): Promise<string> {
@@ -134,7 +141,10 @@ export class Sessions {
     return session;
   }
 
-  /** @throws KinoraError `forbidden` for a session of a token, `invalid_parameters` for an unknown environment */
+  /**
+   * @throws KinoraError `forbidden` for a session of a token, `invalid_parameters` for an unknown
+   * environment
+   */
   async switchEnvironment({ key, canAdminister }: Session, environmentId: string): Promise<void> {
     if (!canAdminister) {
       const messages = ['A session of an access token stays in the environment of the token.'];

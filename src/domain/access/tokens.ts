@@ -27,7 +27,10 @@ export interface NewToken {
   readonly expiresAt?: Date;
 }
 
-/** Generated IDs are UUIDs; a configured token may have a short name. IDs are compared in lower case. */
+/**
+ * Generated IDs are UUIDs; a configured token may have a short name. IDs are compared in lower
+ * case.
+ */
 const TOKEN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 export const isTokenId = (text: string): boolean => TOKEN_ID.test(text);
 

@@ -80,8 +80,8 @@ export const deleteDrmConfiguration = async (database: Database, id: string): Pr
 };
 
 /**
- * Adds to `problems` each part of a request that names a configuration that its environment lacks. In a transaction,
- * the existing ones are locked against deletion until it ends.
+ * Adds to `problems` each part of a request that names a configuration that its environment lacks.
+ * In a transaction, the existing ones are locked against deletion until it ends.
  */
 export const checkDrmConfiguration = async (
   db: Queryable,

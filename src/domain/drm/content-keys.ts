@@ -26,7 +26,9 @@ interface ContentKeysDeps {
   readonly services: ServiceCaller;
 }
 
-/** Every segment request needs the keys of its asset, and most viewers watch the same few assets. */
+/**
+ * Every segment request needs the keys of its asset, and most viewers watch the same few assets.
+ */
 const MAX_KNOWN = 2000;
 
 /** The keys of assets: created once for each configuration, stored sealed, and cached opened. */

@@ -12,8 +12,8 @@ const IV_BYTES = 16;
 const rejection = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
 
 /**
- * A deterministic UUID of version 8: when an answer is lost, or two servers ask at the same time, the key service is
- * asked for the same keys and creates no others.
+ * A deterministic UUID of version 8: when an answer is lost, or two servers ask at the same time,
+ * the key service is asked for the same keys and creates no others.
  */
 const keyIdOf = (...of: readonly string[]): string => {
   const digits = createHash('sha256').update(JSON.stringify(of)).digest('hex');
@@ -21,7 +21,10 @@ const keyIdOf = (...of: readonly string[]): string => {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
 };
 
-/** Key source `cpix`: a key service that supports SPEKE 2.0 provides the keys and the signals for players. */
+/**
+ * Key source `cpix`: a key service that supports SPEKE 2.0 provides the keys and the signals for
+ * players.
+ */
 export const cpixKeys = (
   services: ServiceCaller,
   { cpix, allowPrivate }: DrmSettings,

@@ -22,7 +22,8 @@ export class KeyTags {
 
   /** Attributes of each `EXT-X-SESSION-KEY`: those of every key that the asset's renditions use. */
   ofSession({ video }: Plan): string[] {
-    // Audio may be added to an asset later; if there is video, the audio key is announced from the start.
+    // Audio may be added to an asset later; if there is video, the audio key is announced from the
+    // start.
     const used = video ? [this.#keys.video, this.#keys.audio] : [this.#keys.audio];
     return [...new Set(used.flatMap((key) => this.#attributesOf(key, true)))];
   }
@@ -39,8 +40,9 @@ export class KeyTags {
 }
 
 /**
- * The `pssh` boxes of an init segment. Without the common box, browsers don't request a ClearKey license. It lists
- * all keys of the asset, because hls.js has one ClearKey session, which it creates from the first box that it finds.
+ * The `pssh` boxes of an init segment. Without the common box, browsers don't request a ClearKey
+ * license. It lists all keys of the asset, because hls.js has one ClearKey session, which it
+ * creates from the first box that it finds.
  */
 export const psshBoxesOf = (keys: AssetKeys, track: KeyTrack): Uint8Array[] => [
   psshBox(systemIds.common, new Uint8Array(0), distinctKids(keys)),

@@ -47,7 +47,8 @@ export interface ChallengeHeaders {
 
 /**
  * The license of the configuration's server for a challenge.
- * @throws KinoraError `not_found` when it has no server for the key system; `upstream_refused`, `unavailable`
+ * @throws KinoraError `not_found` when it has no server for the key system; `upstream_refused`,
+ * `unavailable`
  */
 export const forwardChallenge = async (
   services: ServiceCaller,

@@ -4,8 +4,8 @@ import type { AssetKeys } from './content-keys.js';
 import type { KeyTrack } from './key-source.js';
 
 /**
- * The name that DASH-IF registered for ClearKey. Players make the license request of the key ID: with a box dash.js makes a
- * wrong one.
+ * The name that DASH-IF registered for ClearKey. Players make the license request of the key ID:
+ * with a box dash.js makes a wrong one.
  */
 const CLEARKEY = { systemId: 'e2719d58-a985-b3c9-781a-b030af78d30e', name: 'ClearKey1.0' };
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -14,8 +14,8 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What a DASH manifest tells of the keys of a DRM playback ID. It names no license addresses: Shaka Player would ask that of
- * ClearKey without the token that the page gives it.
+ * What a DASH manifest tells of the keys of a DRM playback ID. It names no license addresses: Shaka
+ * Player would ask that of ClearKey without the token that the page gives it.
  */
 export const manifestKeys = (keys: AssetKeys): Readonly<Record<KeyTrack, DashKey>> => {
   const keyOf = (track: KeyTrack): DashKey => ({

@@ -14,7 +14,10 @@ export const localKeys: KeySource = {
     }),
 };
 
-/** Key source `static`: the same keys for all assets. A missing vector is chosen at random for each asset. */
+/**
+ * Key source `static`: the same keys for all assets. A missing vector is chosen at random for each
+ * asset.
+ */
 export const staticKeys = (keys: NonNullable<DrmSettings['keys']>): KeySource => ({
   getKeys: async () =>
     keyTracks.map((track) => {

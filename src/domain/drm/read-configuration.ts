@@ -8,7 +8,9 @@ import {
   type StaticKey,
 } from './settings.js';
 
-/** What an operator says about a configuration: flags of the command line, fields of the console. */
+/**
+ * What an operator says about a configuration: flags of the command line, fields of the console.
+ */
 export const drmFields = [
   'name',
   'key-source',

@@ -25,7 +25,10 @@ export interface DrmSettings {
   readonly licenses: Readonly<Partial<Record<LicensedSystem, ServiceSettings>>>;
   /** The FairPlay certificate: base64 of its bytes, or its URL. */
   readonly fairplayCertificate?: { readonly base64: string } | ServiceSettings;
-  /** Private networks that requests to these services may reach, in addition to those that downloads may reach. */
+  /**
+   * Private networks that requests to these services may reach, in addition to those that downloads
+   * may reach.
+   */
   readonly allowPrivate: boolean | readonly string[];
   /** For the key source `static`. */
   readonly keys?: { readonly video: StaticKey; readonly audio: StaticKey };

@@ -16,8 +16,9 @@ export interface NewEvent {
 }
 
 /**
- * Writes an event, and its deliveries to each enabled webhook, in the transaction that changes the state: either both
- * are stored or neither. The envelope is stored as the text that every attempt sends.
+ * Writes an event, and its deliveries to each enabled webhook, in the transaction that changes the
+ * state: either both are stored or neither. The envelope is stored as the text that every attempt
+ * sends.
  */
 export const recordEvent = async (
   { clock }: Pick<DomainContext, 'clock'>,

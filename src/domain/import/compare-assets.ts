@@ -6,8 +6,8 @@ import type { SourceAsset } from './source-asset.js';
 const DURATION_TOLERANCE_SECONDS = 0.5;
 
 /**
- * What differs between an asset and what was planned for it, one sentence each. `imported` is the asset here, as the
- * API shows it.
+ * What differs between an asset and what was planned for it, one sentence each. `imported` is the
+ * asset here, as the API shows it.
  */
 export const compareAssets = (source: SourceAsset, plan: ImportPlan, imported: SourceAsset): string[] => {
   const differences: string[] = [];

@@ -2,7 +2,10 @@ import { readAudioRenditions } from '../../media/playlist/read-playlist.js';
 import type { PlannedTrack } from './plan-import.js';
 import type { SourceAsset } from './source-asset.js';
 
-/** The URL of the playlist with a track's audio; undefined when the multivariant playlist has none for it. */
+/**
+ * The URL of the playlist with a track's audio; undefined when the multivariant playlist has none
+ * for it.
+ */
 export const findAudioPlaylist = (
   playlist: string,
   playlistUrl: string,
@@ -17,7 +20,10 @@ export const findAudioPlaylist = (
   return found?.url;
 };
 
-/** The name of the best file that the source has of an asset; undefined when it has none with all of its media. */
+/**
+ * The name of the best file that the source has of an asset; undefined when it has none with all of
+ * its media.
+ */
 export const findBestRendition = (source: SourceAsset): string | undefined => {
   const hasVideo = source.tracks?.some(({ type }) => type === 'video') ?? true;
   const files = (source.static_renditions?.files ?? []).filter(

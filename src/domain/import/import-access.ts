@@ -40,8 +40,8 @@ export const importPlaybackRestriction = async (
 };
 
 /**
- * Accepts tokens that another server's signing key has signed or will sign. Only the public half is stored. False when
- * the key exists here.
+ * Accepts tokens that another server's signing key has signed or will sign. Only the public half is
+ * stored. False when the key exists here.
  * @param keyText the public or private key: PEM, or PEM in base64 as the API gives it
  * @throws KinoraError `invalid_parameters`, `conflict` when the ID has another key here
  */
@@ -65,7 +65,8 @@ const MIN_RSA_BITS = 2048;
 
 /**
  * The public half of a key, as PEM.
- * @throws KinoraError `invalid_parameters`; the error of the parser is not passed on, because it may quote the key
+ * @throws KinoraError `invalid_parameters`; the error of the parser is not passed on, because it
+ * may quote the key
  */
 export const readPublicKey = (keyText: string): string => {
   const text = keyText.includes('-----BEGIN') ? keyText : Buffer.from(keyText, 'base64').toString('utf8');

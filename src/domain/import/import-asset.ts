@@ -28,10 +28,11 @@ import { playlistUrl } from './playlist-url.js';
 type Context = Pick<DomainContext, 'database' | 'queue' | 'clock' | 'wire' | 'artifactUrls'>;
 
 /**
- * Makes an asset with the IDs that it has on another server, and queues its ingest, in one transaction. Only the
- * operator's commands reach this. An asset that an earlier order has made is kept: what failed of it is fetched again
- * from the new URLs.
- * @throws KinoraError `conflict` when one of the IDs belongs to something else here, `invalid_parameters`
+ * Makes an asset with the IDs that it has on another server, and queues its ingest, in one
+ * transaction. Only the operator's commands reach this. An asset that an earlier order has made is
+ * kept: what failed of it is fetched again from the new URLs.
+ * @throws KinoraError `conflict` when one of the IDs belongs to something else here,
+ * `invalid_parameters`
  */
 export const importAsset = (context: Context, order: ImportOrder): Promise<void> =>
   context.database.transaction(async (tx) => {
@@ -71,8 +72,8 @@ const checkIds = (order: ImportOrder): void => {
 };
 
 /**
- * The source names the files, so the other forms of URLs that a user of this server may write would read what the source
- * can't: assets and buckets of this server.
+ * The source names the files, so the other forms of URLs that a user of this server may write would
+ * read what the source can't: assets and buckets of this server.
  */
 const checkUrls = ({ url: main, tracks }: ImportOrder): void => {
   const wrong = [main, ...tracks.map(({ url }) => url)].find((url) => !isWebUrl(url));
@@ -95,7 +96,8 @@ const insert = async (context: Context, tx: Transaction, order: ImportOrder): Pr
     meta: meta && JSON.stringify(meta),
   });
   await insertAssetInputs(tx, id, [mainInput(order), ...tracks.map(trackInput)]);
-  // One by one, so that the order of creation does not depend on how the database inserts several rows.
+  // One by one, so that the order of creation does not depend on how the database inserts several
+  // rows.
   for (const [index, track] of tracks.entries()) await insertTracks(tx, [trackRow(id, track, index + 1)]);
   const renditions = await insertRequestedRenditions(context, tx, id, order.renditions);
   await insertPlaybackIds(tx, order);

@@ -5,7 +5,10 @@ import type { NewStaticRendition } from '../requests/asset-request.js';
 export interface ImportedTrack {
   readonly id: string;
   readonly type: 'audio' | 'text';
-  /** Where its file is now: a WebVTT or SubRip file, an audio file, or a media playlist of audio segments. */
+  /**
+   * Where its file is now: a WebVTT or SubRip file, an audio file, or a media playlist of audio
+   * segments.
+   */
   readonly url: string;
   /** `url` names a media playlist. */
   readonly isPlaylist?: true;

@@ -64,7 +64,10 @@ export const saveImportProgress = async (
   });
 };
 
-/** Assets for which something must still be undone at the source; the next ones after the ID `after`. */
+/**
+ * Assets for which something must still be undone at the source; the next ones after the ID
+ * `after`.
+ */
 export const listBorrowedAssets = async (
   { database }: Pick<DomainContext, 'database'>,
   { sourceUrl, after }: { readonly sourceUrl: string; readonly after: string },

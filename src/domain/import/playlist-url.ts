@@ -1,8 +1,8 @@
 const PREFIX = 'hls+';
 
 /**
- * Marks a URL as that of a media playlist whose segments are one file. Requests of the API can't contain this form,
- * so their URLs always name files.
+ * Marks a URL as that of a media playlist whose segments are one file. Requests of the API can't
+ * contain this form, so their URLs always name files.
  */
 export const playlistUrl = (url: string): string => `${PREFIX}${url}`;
 

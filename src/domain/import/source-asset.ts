@@ -1,4 +1,7 @@
-/** What the import reads of an asset of another server. Fields may be absent; unknown ones are ignored. */
+/**
+ * What the import reads of an asset of another server. Fields may be absent; unknown ones are
+ * ignored.
+ */
 export interface SourceAsset {
   readonly id: string;
   readonly status: string;

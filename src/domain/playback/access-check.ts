@@ -20,28 +20,32 @@ import type { Playable } from './playable-finder.js';
 
 /** The parts of a viewer's request that the decision uses. */
 export interface AccessRequest extends ViewerHeaders {
-  /** The parsed query; of a repeated parameter, the last one is used. `token` and `signature` are read. */
+  /**
+   * The parsed query; of a repeated parameter, the last one is used. `token` and `signature` are
+   * read.
+   */
   readonly query: Readonly<Record<string, unknown>>;
 }
 
 /** What an admitted viewer may access. */
 export interface Access {
   /**
-   * True for non-public playback IDs: responses must be `Cache-Control: private`, because no shared cache may give
-   * them to others.
+   * True for non-public playback IDs: responses must be `Cache-Control: private`, because no shared
+   * cache may give them to others.
    */
   readonly signed: boolean;
   /**
-   * Parameters of the response: the query (strings) for a public ID; the claims for a signed one, whose query is
-   * ignored. Claims may be numbers, booleans, strings, or empty strings that count as absent. Empty when a signed URL
-   * was presented instead of a token.
+   * Parameters of the response: the query (strings) for a public ID; the claims for a signed one,
+   * whose query is ignored. Claims may be numbers, booleans, strings, or empty strings that count
+   * as absent. Empty when a signed URL was presented instead of a token.
    */
   readonly modifiers: Readonly<Record<string, unknown>>;
   /** The expiry of the token in Unix seconds; undefined for public IDs. */
   readonly expiresAtSeconds: number | undefined;
   /**
-   * The query that opens a child URL until the token expires: `signature=…`, or nothing for public IDs. `child` must
-   * contain everything that the viewer may not change: the target and the part of it.
+   * The query that opens a child URL until the token expires: `signature=…`, or nothing for public
+   * IDs. `child` must contain everything that the viewer may not change: the target and the part of
+   * it.
    */
   childQuery(child: string): string;
 }
@@ -119,8 +123,8 @@ export class AccessCheck {
 
   /**
    * The same for resources that only playlists refer to. A token does not open them, because it may
-   * allow less than the whole (a lower resolution, a clip). Needs neither an RSA check nor, for keys
-   * and restrictions in use, a database query.
+   * allow less than the whole (a lower resolution, a clip). Needs neither an RSA check nor, for
+   * keys and restrictions in use, a database query.
    */
   async checkChild(playable: OwnedPlaybackId, request: AccessRequest, child: string): Promise<Access> {
     if (playable.policy === 'public') return publicAccess(request);
@@ -139,7 +143,10 @@ export class AccessCheck {
     this.#restrictions.forget(id);
   }
 
-  /** Makes keys and restrictions be read again before they are used, because changes may have been missed. */
+  /**
+   * Makes keys and restrictions be read again before they are used, because changes may have been
+   * missed.
+   */
   expireAll(): void {
     this.#keys.expireAll();
     this.#restrictions.expireAll();

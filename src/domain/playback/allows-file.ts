@@ -15,8 +15,9 @@ const labelOf = ({ width, height }: Size): number => {
 };
 
 /**
- * Whether a viewer may download a file of the whole asset. Token claims that only allow a clip or other resolutions
- * forbid it. `size` is that of its frames; undefined for audio, which no resolution claim forbids.
+ * Whether a viewer may download a file of the whole asset. Token claims that only allow a clip or
+ * other resolutions forbid it. `size` is that of its frames; undefined for audio, which no
+ * resolution claim forbids.
  */
 export const allowsFile = ({ plan }: ReadyPlayable, { signed, modifiers }: Access, size: Size | undefined): boolean => {
   if (!signed) return true;

@@ -49,7 +49,10 @@ const ROW_BYTES = 2000;
 /** Alternate audio tracks get this part of the memory of plans. */
 const AUDIO_SHARE = 0.2;
 
-/** What plays before it is ready. An interface, because the domain may not import the packager, which knows it. */
+/**
+ * What plays before it is ready. An interface, because the domain may not import the packager,
+ * which knows it.
+ */
 interface EarlyPlans {
   planOf(assetId: string): Plan | undefined;
   /** The upload that plays under a playback ID before its asset exists. */

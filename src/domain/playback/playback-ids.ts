@@ -88,7 +88,9 @@ export const deletePlaybackId = async (
   context.onPlaybackIdDeleted(playbackId);
 };
 
-/** Removes every playback ID of an asset in an open transaction; viewers lose access within seconds. */
+/**
+ * Removes every playback ID of an asset in an open transaction; viewers lose access within seconds.
+ */
 export const removePlaybackIdsOf = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,

@@ -54,7 +54,8 @@ export const getPlaybackRestriction = async (
 };
 
 /**
- * Replaces one part of the rules. It applies immediately on this server, and within a minute on others.
+ * Replaces one part of the rules. It applies immediately on this server, and within a minute on
+ * others.
  * @throws KinoraError `not_found`
  */
 export const changePlaybackRestriction = async (

@@ -11,8 +11,8 @@ interface Memories {
 }
 
 /**
- * Makes changes by other servers visible as soon as they are committed. Returns a function that stops it. Without
- * notifications, changes are seen when what is in memory expires.
+ * Makes changes by other servers visible as soon as they are committed. Returns a function that
+ * stops it. Without notifications, changes are seen when what is in memory expires.
  */
 export const watchPlaybackChanges = (
   database: Database,

@@ -6,8 +6,8 @@ import type { Access } from './access-check.js';
 import { IMAGES_RENDITION, parseWindow, renditionChild, writeQuery } from './write-playlist.js';
 
 /**
- * The playlist of the sprite sheet that players show previews from; `segments` is the query value that the
- * multivariant playlist wrote for an instant clip.
+ * The playlist of the sprite sheet that players show previews from; `segments` is the query value
+ * that the multivariant playlist wrote for an instant clip.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeImagePlaylist = (

@@ -14,8 +14,8 @@ import {
 } from './write-playlist.js';
 
 /**
- * The DASH manifest of a playback ID. Its addresses are those of the HLS playlists, with the same signatures; `base` is as in
- * `writeMultivariantPlaylist`, `keys` are those of a DRM playback ID.
+ * The DASH manifest of a playback ID. Its addresses are those of the HLS playlists, with the same
+ * signatures; `base` is as in `writeMultivariantPlaylist`, `keys` are those of a DRM playback ID.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeManifest = async (
@@ -33,14 +33,16 @@ export const writeManifest = async (
     audioTracks: await listWholeAudio(playable, playables),
     textTracks: listText(playable),
     modifiers,
-    // Previews are not encrypted, so those of a DRM playback ID are for tokens that ask for them, as in HLS.
+    // Previews are not encrypted, so those of a DRM playback ID are for tokens that ask for them,
+    // as in HLS.
     hasPreviews: !playable.early && (playable.policy !== 'drm' || modifiers.rokuTrickPlay),
     keys,
     uri: (child, file) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);
       const signature = access.childQuery(renditionChild(GENERATION, rendition, segments));
-      // Public segments have one address each, whichever clip they are part of; text and images are cut themselves.
+      // Public segments have one address each, whichever clip they are part of; text and images are
+      // cut themselves.
       const isSegment = child.kind === 'video' || child.kind === 'audio';
       const clip = (!isSegment || signature) && segments && `segments=${segments}`;
       return `${base}${GENERATION}/${rendition}/${file}${writeQuery([clip, signature])}`;

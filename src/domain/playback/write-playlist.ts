@@ -30,9 +30,10 @@ import type { Playable } from './playable-finder.js';
 export type ReadyPlayable = Playable & { readonly plan: Plan };
 
 /**
- * The multivariant playlist of a playback ID. `base` precedes `<generation>/<rendition>/playlist.m3u8` and is
- * relative to the requested URL. Each child URL contains what opens it and nothing else. Players fetch chapters
- * without a token from `origin`, the absolute base of playback URLs. `tags` are those of a DRM playback ID.
+ * The multivariant playlist of a playback ID. `base` precedes
+ * `<generation>/<rendition>/playlist.m3u8` and is relative to the requested URL. Each child URL
+ * contains what opens it and nothing else. Players fetch chapters without a token from `origin`,
+ * the absolute base of playback URLs. `tags` are those of a DRM playback ID.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMultivariantPlaylist = (
@@ -127,15 +128,17 @@ export const writeQuery = (parts: readonly (string | boolean | undefined)[]): st
 };
 
 /**
- * The child (see `Access.childQuery`) for the playlist and the segments of one rendition. A viewer who may access one
- * rendition can't make the URL of another, or of segments outside an instant clip.
+ * The child (see `Access.childQuery`) for the playlist and the segments of one rendition. A viewer
+ * who may access one rendition can't make the URL of another, or of segments outside an instant
+ * clip.
  */
 export const renditionChild = (version: number | string, rendition: string, segments: string | undefined): string =>
   `${version}/${rendition}/${segments ?? ''}`;
 
 /**
- * The playlist of one rendition. `segments` is the query value that the multivariant playlist wrote for an instant
- * clip; `tags` are those of a DRM playback ID. Undefined when neither the plan nor the tracks have such a rendition.
+ * The playlist of one rendition. `segments` is the query value that the multivariant playlist wrote
+ * for an instant clip; `tags` are those of a DRM playback ID. Undefined when neither the plan nor
+ * the tracks have such a rendition.
  * @throws KinoraError `invalid_parameters`
  */
 export const writeMediaPlaylist = (
@@ -170,7 +173,10 @@ const segmentQuery = (access: Access, child: string, segments: string | undefine
   return signature ? writeQuery([segments && `segments=${segments}`, signature]) : '';
 };
 
-/** The playlist of a text track's rendition, cut like the media; `segments` as in `writeMediaPlaylist`. */
+/**
+ * The playlist of a text track's rendition, cut like the media; `segments` as in
+ * `writeMediaPlaylist`.
+ */
 export const writeTextPlaylist = (
   plan: Plan,
   access: Access,
@@ -189,7 +195,10 @@ export const writeTextPlaylist = (
   });
 };
 
-/** The times of the instant clip that the viewer requested or is limited to; undefined for the whole asset. */
+/**
+ * The times of the instant clip that the viewer requested or is limited to; undefined for the whole
+ * asset.
+ */
 export const clipTimes = (
   playable: ReadyPlayable,
   access: Access,
@@ -206,7 +215,10 @@ export const windowTimes = (
   return first && last && { startSeconds: first.startSeconds, endSeconds: last.endSeconds };
 };
 
-/** Whether `<number>.m4s` or `.vtt` belongs to the instant clip in `segments`; true for every file without a clip. */
+/**
+ * Whether `<number>.m4s` or `.vtt` belongs to the instant clip in `segments`; true for every file
+ * without a clip.
+ */
 export const isInClip = (file: string, segments: string | undefined): boolean => {
   const window = parseWindow(segments);
   const number = /^(\d+)\.(?:m4s|vtt)$/.exec(file)?.[1];

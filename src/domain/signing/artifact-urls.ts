@@ -20,8 +20,8 @@ export class ArtifactUrls {
 
   /**
    * @param secret of the installation; a key for this purpose alone is derived from it
-   * @param baseUrl without a trailing slash; called each time, because a port may be known only once
-   * the server listens
+   * @param baseUrl without a trailing slash; called each time, because a port may be known only
+   * once the server listens
    */
   constructor(secret: string, baseUrl: () => string) {
     this.#key = createHmac('sha256', secret).update('artifact address').digest();

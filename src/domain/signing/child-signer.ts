@@ -12,10 +12,16 @@ export interface Grant {
 const SIGNATURE = /^([1-9]\d{0,15})\.([A-Za-z0-9]{1,64})\.([A-Za-z0-9]{0,64})\.([A-Za-z0-9_-]{22})$/;
 /** 128 bits. */
 const CODE_CHARACTERS = 22;
-/** All segments of a rendition share one signature, so this many concurrent viewers need no HMAC. About 2 MB. */
+/**
+ * All segments of a rendition share one signature, so this many concurrent viewers need no HMAC.
+ * About 2 MB.
+ */
 const MAX_KNOWN = 5000;
 
-/** Signs the URLs in playlists. The secret belongs to the installation, so every server accepts them. */
+/**
+ * Signs the URLs in playlists. The secret belongs to the installation, so every server accepts
+ * them.
+ */
 export class ChildSigner {
   readonly #key: Buffer;
   /** Verified signatures. Other modules decide whether the grants are still valid. */
@@ -29,9 +35,9 @@ export class ChildSigner {
   }
 
   /**
-   * The signature of one child URL: `<expiry>.<key id>.<restriction id or nothing>.<code>`. The code
-   * covers playback ID, child and grant. `child` says what the URL leads to, as any text that its
-   * route can reproduce.
+   * The signature of one child URL: `<expiry>.<key id>.<restriction id or nothing>.<code>`. The
+   * code covers playback ID, child and grant. `child` says what the URL leads to, as any text that
+   * its route can reproduce.
    */
   sign(playbackId: string, child: string, grant: Grant): string {
     const code = this.#codeOf(playbackId, child, grant);

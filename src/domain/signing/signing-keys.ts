@@ -53,7 +53,8 @@ export const getSigningKey = async (
 };
 
 /**
- * Tokens and URLs signed with it become invalid, here immediately and on other servers within a minute.
+ * Tokens and URLs signed with it become invalid, here immediately and on other servers within a
+ * minute.
  * @throws KinoraError `not_found`
  */
 export const deleteSigningKey = async (context: DomainContext, environmentId: string, id: string): Promise<void> => {

@@ -42,7 +42,8 @@ export const verifyToken = async (
   if (!header || !claims) throw rejection('Token is malformed');
   if (header.alg !== 'RS256') throw rejection('Token algorithm is not supported');
 
-  // If both name a key, the payload's is used: the Node.js SDK writes it there, the others into the header.
+  // If both name a key, the payload's is used: the Node.js SDK writes it there, the others into the
+  // header.
   const keyId = claims.kid ?? header.kid;
   const key = typeof keyId === 'string' ? await findKey(keyId) : undefined;
   if (typeof keyId !== 'string' || !key || key.environmentId !== use.environmentId) {

@@ -60,8 +60,8 @@ type Totals = Map<string, DeliveredMinute>;
 type Parts = Map<string, Row<'delivery_part'>>;
 
 /**
- * Sums what viewers are sent by asset, minute and tier. Also sums up what is old, and removes what is
- * too old for any report.
+ * Sums what viewers are sent by asset, minute and tier. Also sums up what is old, and removes what
+ * is too old for any report.
  */
 export class DeliveryCounter {
   readonly #db: Queryable;
@@ -90,8 +90,8 @@ export class DeliveryCounter {
   }
 
   /**
-   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds, under
-   * continuous load every half minute; a killed process loses the rest.
+   * Only adds in memory, so it takes no time and never fails. Counts are written within seconds,
+   * under continuous load every half minute; a killed process loses the rest.
    */
   count({ environmentId, assetId, tier, seconds, bytes, startSeconds }: Delivery): void {
     if (seconds <= 0) return;

@@ -42,8 +42,8 @@ export interface DeliveryUsagePage {
 const MINUTE_SECONDS = 60;
 
 /**
- * The delivery usage of an environment's assets, highest first. Every minute that overlaps the window is counted.
- * There are no live streams, so they have no usage.
+ * The delivery usage of an environment's assets, highest first. Every minute that overlaps the
+ * window is counted. There are no live streams, so they have no usage.
  */
 export const listDeliveryUsage = async (
   { database, clock }: Pick<DomainContext, 'database' | 'clock'>,

@@ -5,8 +5,8 @@ import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
 /**
- * The usage of a whole rendition file: segments with frames, or with audio if there is no video. Undefined for files
- * that are not counted.
+ * The usage of a whole rendition file: segments with frames, or with audio if there is no video.
+ * Undefined for files that are not counted.
  */
 export const segmentDelivery = (
   plan: Plan,

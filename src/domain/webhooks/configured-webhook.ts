@@ -16,9 +16,10 @@ export interface ConfiguredWebhook {
 }
 
 /**
- * Ensures that the default environment has the configured webhook, enabled and with its secret, and removes the one
- * from an earlier configuration. A webhook with the same URL that was created through the API is adopted. Without a
- * URL, a webhook that another running server may have configured stays.
+ * Ensures that the default environment has the configured webhook, enabled and with its secret, and
+ * removes the one from an earlier configuration. A webhook with the same URL that was created
+ * through the API is adopted. Without a URL, a webhook that another running server may have
+ * configured stays.
  * @returns false if it stays
  */
 export const keepConfiguredWebhook = async (

@@ -73,7 +73,8 @@ export const getDelivery = async (
 };
 
 /**
- * Sends the same event again as a new delivery with all retries, so that earlier attempts remain visible.
+ * Sends the same event again as a new delivery with all retries, so that earlier attempts remain
+ * visible.
  * @throws KinoraError `not_found`; `invalid_parameters` when the webhook is disabled
  */
 export const redeliver = async (
@@ -101,7 +102,10 @@ export const redeliver = async (
   return getDelivery(context, webhook.id, id);
 };
 
-/** Sends an event of the type `kinora.webhook.test` immediately, even to a disabled webhook, without retries. */
+/**
+ * Sends an event of the type `kinora.webhook.test` immediately, even to a disabled webhook, without
+ * retries.
+ */
 export const testWebhook = async (
   context: DomainContext,
   sender: WebhookSender,

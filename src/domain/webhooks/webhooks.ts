@@ -72,7 +72,8 @@ export const listWebhooks = (
 ): Promise<Row<'webhook'>[]> => listWebhookRows(context.database.queryable, environmentId, page);
 
 /**
- * Deliveries that wait when a webhook is disabled are never sent, because their events would arrive too late.
+ * Deliveries that wait when a webhook is disabled are never sent, because their events would arrive
+ * too late.
  * @throws KinoraError `not_found`; `invalid_parameters` for a URL that is refused or in use
  */
 export const updateWebhook = async (

@@ -19,7 +19,10 @@ const MAX_NAME_LENGTH = 100;
 
 type WithId = { Params: { id: string } };
 
-/** Access tokens and environments, which the API does not manage: their callers are tokens themselves. */
+/**
+ * Access tokens and environments, which the API does not manage: their callers are tokens
+ * themselves.
+ */
 export const accessRoutes = (app: FastifyInstance, deps: ConsoleDeps): void => {
   const { database, clock, sessions, logger } = deps;
   const administrator = async (request: FastifyRequest): Promise<Session> => {

@@ -89,7 +89,10 @@ export class ChangeStreams {
     for (const stream of this.#streams) if (isFor(stream, announcement)) send(stream, text);
   }
 
-  /** Says that changes were missed which nobody knows, to those that are connected and to those that come back. */
+  /**
+   * Says that changes were missed which nobody knows, to those that are connected and to those that
+   * come back.
+   */
   reset(): void {
     this.#last += 1;
     this.#recent.length = 0;
@@ -99,7 +102,9 @@ export class ChangeStreams {
     }
   }
 
-  /** Sends a heartbeat and ends the streams of sessions that have ended: one query for all of them. */
+  /**
+   * Sends a heartbeat and ends the streams of sessions that have ended: one query for all of them.
+   */
   async beat(): Promise<void> {
     for (const stream of this.#streams) send(stream, ': heartbeat\n\n');
     this.announce({ environmentId: '', event: 'operations', data: { type: 'updated' } });

@@ -21,8 +21,8 @@ server again. The API works without the console: see the <a href="/docs">API ref
 `;
 
 /**
- * Only files and requests of this server. The app plays videos, loads images and uploads files from the other URLs that
- * the configuration gives it.
+ * Only files and requests of this server. The app plays videos, loads images and uploads files from
+ * the other URLs that the configuration gives it.
  */
 const contentPolicy = (origins: readonly string[]): string => {
   const own = ["'self'", ...origins].join(' ');
@@ -42,7 +42,9 @@ const contentPolicy = (origins: readonly string[]): string => {
   ].join('; ');
 };
 
-/** The app's pages and files below `/console`. Every path that is not a file is a page of the app. */
+/**
+ * The app's pages and files below `/console`. Every path that is not a file is a page of the app.
+ */
 export const consoleFiles =
   ({
     consoleDir = BUILT_APP,

@@ -15,7 +15,10 @@ import { requireAdministrator } from './require-permission.js';
 /** Of a FairPlay certificate in base64. */
 const MAX_CERTIFICATE_LENGTH = 100_000;
 
-/** DRM configurations of the session's environment, which the API only lists. Answers never contain their secrets. */
+/**
+ * DRM configurations of the session's environment, which the API only lists. Answers never contain
+ * their secrets.
+ */
 export const drmRoutes = (app: FastifyInstance, { database, clock, sessions, logger }: ConsoleDeps): void => {
   const environmentOf = async (request: FastifyRequest): Promise<string> => {
     const session = await findSession(request, sessions);

@@ -9,7 +9,10 @@ import { requireAdministrator } from './require-permission.js';
 const CHECK_LIMIT = { milliseconds: 3000, message: 'no answer within 3000 ms' };
 const MAX_JOBS = 100;
 
-/** What the server does at the moment: its figures, its readiness checks, and its jobs, those of one asset on request. */
+/**
+ * What the server does at the moment: its figures, its readiness checks, and its jobs, those of one
+ * asset on request.
+ */
 export const operationsRoute = (app: FastifyInstance, deps: ConsoleDeps): void => {
   const { database, sessions, checks } = deps;
   app.get('/operations', async (request) => {

@@ -2,7 +2,10 @@ import { invalidParameters } from '../../lib/errors.js';
 import { Problems } from '../../lib/problems.js';
 import type { Cue } from '../../media/text/subtitles.js';
 
-/** The body of a request that replaces cues. @throws KinoraError `invalid_parameters` that names the cue */
+/**
+ * The body of a request that replaces cues. @throws KinoraError `invalid_parameters` that names the
+ * cue
+ */
 export const readCues = (body: unknown): Cue[] => {
   const cues = (body as { cues?: unknown } | null | undefined)?.cues;
   if (!Array.isArray(cues) || cues.length === 0) throw invalidParameters('cues must be a list with at least one cue.');

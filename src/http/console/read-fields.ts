@@ -1,7 +1,8 @@
 import { invalidParameters } from '../../lib/errors.js';
 
 /**
- * Reads the text fields of a JSON body. Null counts as absent; NUL, which databases can't store, is rejected.
+ * Reads the text fields of a JSON body. Null counts as absent; NUL, which databases can't store, is
+ * rejected.
  * @throws KinoraError `invalid_parameters` when the body is not an object, or a field is not a text
  */
 export const readFields = <N extends string>(body: unknown, names: readonly N[]): Partial<Record<N, string>> => {
@@ -18,7 +19,10 @@ export const readFields = <N extends string>(body: unknown, names: readonly N[])
   return fields;
 };
 
-/** A text that is required. @throws KinoraError `invalid_parameters` when it is missing, blank or too long */
+/**
+ * A text that is required. @throws KinoraError `invalid_parameters` when it is missing, blank or
+ * too long
+ */
 export const readText = (value: string | undefined, name: string, maxLength: number): string => {
   const text = value?.trim() ?? '';
   if (text !== '' && text.length <= maxLength) return text;

@@ -6,7 +6,9 @@ import { limitStall } from '../plugins/receive-limit.js';
 import { ChangeStreams } from './change-streams.js';
 import type { ConsoleDeps } from './console-deps.js';
 
-/** The stream of changes. The database announces them; this server listens once for all browsers. */
+/**
+ * The stream of changes. The database announces them; this server listens once for all browsers.
+ */
 export const streamRoutes = async (app: FastifyInstance, deps: ConsoleDeps): Promise<ChangeStreams> => {
   const { sessions, database, logger } = deps;
   const streams = new ChangeStreams(sessions, logger);

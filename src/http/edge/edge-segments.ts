@@ -43,12 +43,14 @@ const PUBLIC_CONTROL = 'public, max-age=31536000, immutable';
 /** Segments take at most some tens of MiB. */
 const MAX_SEGMENT_BYTES = 256 * 1024 * 1024;
 
-/** The origin's answer is for this viewer only: an error, or a segment of an asset that plays early. */
+/**
+ * The origin's answer is for this viewer only: an error, or a segment of an asset that plays early.
+ */
 const NOT_KEPT = new Error('the answer of the origin is not kept');
 
 /**
- * Segments, which are cached once for all viewers: the signature of each viewer is checked here and not part of the key.
- * `forward` sends everything else.
+ * Segments, which are cached once for all viewers: the signature of each viewer is checked here and
+ * not part of the key. `forward` sends everything else.
  */
 export const edgeSegments = (
   app: FastifyInstance,

@@ -3,8 +3,9 @@ import { lastOf } from '../../lib/last-of.js';
 import type { Query } from '../stream/viewer-routes.js';
 
 /**
- * The URL of a storyboard's sprite sheet, with the relevant parameters of the request. Relative without `imageUrl`:
- * caches store one storyboard for all clients, so it must not contain one client's host name.
+ * The URL of a storyboard's sprite sheet, with the relevant parameters of the request. Relative
+ * without `imageUrl`: caches store one storyboard for all clients, so it must not contain one
+ * client's host name.
  */
 export const storyboardUrl = (
   request: FastifyRequest<{ Params: { playbackId: string }; Querystring: Query }>,

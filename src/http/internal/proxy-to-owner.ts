@@ -5,8 +5,8 @@ import type { Origin } from '../../net/fetch-origin.js';
 import { passThrough } from '../pass-through.js';
 
 /**
- * The servers that play what this one can't. An interface, because only `server/` may open connections to
- * them.
+ * The servers that play what this one can't. An interface, because only `server/` may open
+ * connections to them.
  */
 export interface Owners {
   /** One that makes another generation. */
@@ -25,8 +25,9 @@ interface Params {
 }
 
 /**
- * Passes requests to other servers. While a release that makes other bytes is rolled out, players keep
- * the URLs of the playlist that they have loaded; and an asset plays early where it is ingested.
+ * Passes requests to other servers. While a release that makes other bytes is rolled out, players
+ * keep the URLs of the playlist that they have loaded; and an asset plays early where it is
+ * ingested.
  */
 export const proxyToOwner = (owners: Owners, playables: Pick<PlayableFinder, 'find'>): preHandlerAsyncHookHandler => {
   const findEarly = async (playbackId: string): Promise<Origin | undefined> => {

@@ -15,7 +15,9 @@ interface SegmentRouteDeps {
 /** The plan of a twelve-hour asset has about 1 MB. */
 const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
 
-/** Sends segments to other servers of the installation, and creates those that this server lacks. */
+/**
+ * Sends segments to other servers of the installation, and creates those that this server lacks.
+ */
 export const segmentRoute =
   ({ segments, signature }: SegmentRouteDeps): FastifyPluginAsync =>
   async (app) => {

@@ -33,7 +33,10 @@ const POLICY = {
 
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
 
-/** Swagger UI below `/docs`, in an app that does not listen. Failures have the bodies of other pages. */
+/**
+ * Swagger UI below `/docs`, in an app that does not listen. Failures have the bodies of other
+ * pages.
+ */
 const startPage = async (document: OpenApiDocument, log: FastifyBaseLogger): Promise<FastifyInstance> => {
   const [{ default: swagger }, { default: swaggerUi }] = await Promise.all([
     import('@fastify/swagger'),
@@ -66,7 +69,8 @@ const startPage = async (document: OpenApiDocument, log: FastifyBaseLogger): Pro
       defaultModelsExpandDepth: 0,
       displayRequestDuration: true,
       filter: true,
-      // The source of this function is sent to the browser, where docs.js is loaded before it is called.
+      // The source of this function is sent to the browser, where docs.js is loaded before it is
+      // called.
       plugins: [((system: unknown) => (globalThis.kinoraDocs as (system: unknown) => unknown)(system)) as never],
     },
   });
@@ -74,7 +78,10 @@ const startPage = async (document: OpenApiDocument, log: FastifyBaseLogger): Pro
   return app;
 };
 
-/** Swagger UI below `/docs`. The first request loads its packages, which would take a tenth of the CPU time of each start. */
+/**
+ * Swagger UI below `/docs`. The first request loads its packages, which would take a tenth of the
+ * CPU time of each start.
+ */
 export const docsPage =
   (document: OpenApiDocument): FastifyPluginAsync =>
   async (app) => {

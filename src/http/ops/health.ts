@@ -8,7 +8,10 @@ const LIMIT = { milliseconds: 3000, message: 'no answer within 3000 ms' };
 /** Readiness checks by name: each resolves while its part works and rejects otherwise. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
-/** How long a check may fail, in milliseconds, before the server is not ready any more; 0 when absent. */
+/**
+ * How long a check may fail, in milliseconds, before the server is not ready any more; 0 when
+ * absent.
+ */
 export type Tolerances = Readonly<Record<string, number>>;
 
 interface HealthDeps {

@@ -15,8 +15,8 @@ export interface MetricsDeps {
 }
 
 /**
- * `GET /metrics` on a separate app, and so on a separate port: it requires no credentials, and not everyone who can
- * reach the API should see the metrics.
+ * `GET /metrics` on a separate app, and so on a separate port: it requires no credentials, and not
+ * everyone who can reach the API should see the metrics.
  */
 export const createMetricsApp = ({
   metrics,

@@ -5,7 +5,10 @@ import { openApiDocument } from '../../api/openapi/openapi-document.js';
 import { matchesEtag } from '../stream/byte-range.js';
 import { docsPage } from './docs-page.js';
 
-/** The description of the API, for programs at `/openapi.json` and for people at `/docs`; no credentials. */
+/**
+ * The description of the API, for programs at `/openapi.json` and for people at `/docs`; no
+ * credentials.
+ */
 export const openApiRoutes = (app: FastifyInstance, api: ApiPart): void => {
   const document = openApiDocument(api);
   const json = JSON.stringify(document, undefined, 2);

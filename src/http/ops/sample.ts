@@ -9,7 +9,9 @@ import { sendFile } from '../stream/send-file.js';
 
 const SAMPLE_PATH = '/sample.mp4';
 
-/** Serves the sample video that the first start makes, so that its asset is imported like any other. */
+/**
+ * Serves the sample video that the first start makes, so that its asset is imported like any other.
+ */
 export const sampleRoute =
   (path: string): FastifyPluginAsync =>
   async (app) => {

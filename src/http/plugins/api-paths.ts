@@ -1,8 +1,9 @@
 import { type Operation, pathWith } from '../../api/operations.js';
 
 /**
- * Everything below these paths belongs to the API, whether it exists or not; the rest belongs to playback. A path
- * with an extra slash or dot segment, an encoded slash or different case is not found, but still gets API responses.
+ * Everything below these paths belongs to the API, whether it exists or not; the rest belongs to
+ * playback. A path with an extra slash or dot segment, an encoded slash or different case is not
+ * found, but still gets API responses.
  */
 const API_PATH = /^(?:\/\.{0,2})*\/(?:video|system|robots|data)(?:[/?]|$)/i;
 
@@ -16,8 +17,8 @@ export const pathOf = (url: string): string => {
 const isPlain = (url: string): boolean => url.startsWith('/') && !url.includes('%');
 
 /**
- * The path as the router sees it; the router also accepts the absolute form (RFC 9112, 3.2.2) and decodes
- * percent-encoding.
+ * The path as the router sees it; the router also accepts the absolute form (RFC 9112, 3.2.2) and
+ * decodes percent-encoding.
  */
 export const routedPath = (url: string): string => {
   const given = pathOf(url);
@@ -34,7 +35,10 @@ export const routedPath = (url: string): string => {
 export const isApiPath = (url: string): boolean =>
   API_PATH.test(isPlain(url) ? url : routedPath(url).replaceAll(/%2f/gi, '/'));
 
-/** Returns a function that finds the methods of a path, for the `Allow` header; none for an unknown path. */
+/**
+ * Returns a function that finds the methods of a path, for the `Allow` header; none for an unknown
+ * path.
+ */
 export const allowedMethods = (operations: Readonly<Record<string, Operation>>): ((url: string) => string[]) => {
   const patterns = Object.values(operations).map((operation) => ({
     method: operation.method,

@@ -13,7 +13,10 @@ interface HttpAppOptions {
   readonly trustedProxies?: boolean | readonly string[];
 }
 
-/** As long as a request line can be, so that an over-long ID is an unknown ID and not another kind of error. */
+/**
+ * As long as a request line can be, so that an over-long ID is an unknown ID and not another kind
+ * of error.
+ */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
 /** An app without routes. `sendNotFound` answers what no route can be found for. */

@@ -24,8 +24,8 @@ export const errorHeaders = ({ code }: KinoraError): Readonly<Record<string, str
 };
 
 /**
- * The API's response to any failure. Failures that are not meant for callers become an internal error without a
- * cause.
+ * The API's response to any failure. Failures that are not meant for callers become an internal
+ * error without a cause.
  */
 export const errorResponse = (error: unknown): ErrorResponse => {
   const shown = toKinoraError(error);
@@ -59,7 +59,9 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => KinoraError>> = {
     new KinoraError('invalid_parameters', { messages: ['Request body does not have the declared length'] }),
 };
 
-/** An error whose status, type and messages may be shown; anything unknown is a defect of Kinora. */
+/**
+ * An error whose status, type and messages may be shown; anything unknown is a defect of Kinora.
+ */
 export const toKinoraError = (error: unknown): KinoraError => {
   const shown = asUnavailable(error);
   if (isKinoraError(shown)) return shown.status === 499 ? new KinoraError('unavailable', { cause: shown }) : shown;

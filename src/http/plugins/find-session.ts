@@ -6,8 +6,9 @@ import { isReading } from './reading-methods.js';
 import { readSessionCookie } from './session-cookie.js';
 
 /**
- * The session of a request. A request that changes something must carry the session's token in a header, which pages of
- * other origins can't set: cookies are also sent by pages on other ports of this host.
+ * The session of a request. A request that changes something must carry the session's token in a
+ * header, which pages of other origins can't set: cookies are also sent by pages on other ports of
+ * this host.
  * @throws KinoraError `unauthorized`; `forbidden` without the token
  */
 export const findSession = async (request: FastifyRequest, sessions: Sessions): Promise<Session> => {
@@ -27,7 +28,10 @@ export const findSession = async (request: FastifyRequest, sessions: Sessions): 
 /** Finds out who makes a request to the API. @throws KinoraError `unauthorized`, `forbidden` */
 export type IdentifyCaller = (request: FastifyRequest) => Promise<Caller>;
 
-/** Accepts a token or a session of the console; with an `Authorization` header, the cookie is ignored. */
+/**
+ * Accepts a token or a session of the console; with an `Authorization` header, the cookie is
+ * ignored.
+ */
 export const createIdentifyCaller =
   (authenticate: Authenticate, sessions: Sessions): IdentifyCaller =>
   async (request) => {

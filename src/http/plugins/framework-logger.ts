@@ -7,7 +7,10 @@ type Fields = Record<string, unknown>;
 export const frameworkLogger = (logger: Logger): FastifyBaseLogger =>
   new AdaptedLogger(() => logger) as unknown as FastifyBaseLogger;
 
-/** The framework creates one for each request; the child logger is only created when something is logged. */
+/**
+ * The framework creates one for each request; the child logger is only created when something is
+ * logged.
+ */
 class AdaptedLogger {
   readonly level = 'info';
   readonly #make: () => Logger;

@@ -6,8 +6,8 @@ import { errorResponse } from './errors.js';
 const invalid = (message: string) => new KinoraError('invalid_parameters', { messages: [message] });
 
 /**
- * Refuses a request that does not name exactly one host (RFC 9112, 3.2; HTTP/1.0 allows none). Node.js would use the
- * first of several. Undefined when the request is valid.
+ * Refuses a request that does not name exactly one host (RFC 9112, 3.2; HTTP/1.0 allows none).
+ * Node.js would use the first of several. Undefined when the request is valid.
  */
 export const rejectHost = (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
   const hosts = countHosts(request.raw.rawHeaders);
@@ -33,7 +33,9 @@ const PARSER_ERRORS: Readonly<Record<string, () => KinoraError>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new KinoraError('payload_too_large'),
 };
 
-/** Answers what Node.js can't parse as a request, in the API's format, and closes the connection. */
+/**
+ * Answers what Node.js can't parse as a request, in the API's format, and closes the connection.
+ */
 export const responseMalformed = (error: ConnectionError, socket: Socket): void => {
   // A refusal in the middle of another response would be read as a part of it.
   const { _httpMessage: responding } = socket as Socket & { readonly _httpMessage?: FastifyReply['raw'] | null };

@@ -45,7 +45,10 @@ interface OperationChecks {
   readonly strictFields: boolean;
 }
 
-/** Connects operations of the table to their handlers: credentials, rate and permission are checked before the body is read. */
+/**
+ * Connects operations of the table to their handlers: credentials, rate and permission are checked
+ * before the body is read.
+ */
 export const operationRoutes =
   (app: FastifyInstance, api: ApiPart, { identifyCaller, limitRate, strictFields }: OperationChecks): Route<string> =>
   (id, handler) => {

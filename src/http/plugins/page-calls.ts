@@ -3,8 +3,8 @@ import { isApiPath, routedPath } from './api-paths.js';
 import { isReading } from './reading-methods.js';
 
 /**
- * Detects requests that try to change a read-only path without parameters, such as `/healthz`. Considers the routes
- * that are added after this call.
+ * Detects requests that try to change a read-only path without parameters, such as `/healthz`.
+ * Considers the routes that are added after this call.
  */
 export const findPageCalls = (app: FastifyInstance): ((request: FastifyRequest) => boolean) => {
   const pages = new Set<string>();

@@ -8,8 +8,8 @@ declare module 'fastify' {
 }
 
 /**
- * Closes connections whose request has not arrived within `limitMs`. The server's own limit would also apply to
- * files.
+ * Closes connections whose request has not arrived within `limitMs`. The server's own limit would
+ * also apply to files.
  */
 export const limitReceiving = (app: FastifyInstance, limitMs: number): void => {
   app.addHook('onRequest', ({ raw, routeOptions }, _, done) => {
@@ -28,9 +28,9 @@ const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>
 const MAX_UNREAD_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads and discards the rest of a body that was not read before the response, up to 64 MiB: many clients read the
- * response only when they have sent everything, and one that was closed while it sends would lose the response. Routes
- * that receive files do this themselves.
+ * Reads and discards the rest of a body that was not read before the response, up to 64 MiB: many
+ * clients read the response only when they have sent everything, and one that was closed while it
+ * sends would lose the response. Routes that receive files do this themselves.
  */
 export const discardUnread = (app: FastifyInstance): void => {
   app.addHook('onSend', ({ raw, routeOptions }, reply, _payload, done) => {
@@ -51,16 +51,16 @@ export const discardUnread = (app: FastifyInstance): void => {
 const STALL_LIMIT_MS = 60_000;
 
 /**
- * Closes the connection when its reader accepts no data of the response for a minute. Call it once the response is
- * being sent.
+ * Closes the connection when its reader accepts no data of the response for a minute. Call it once
+ * the response is being sent.
  */
 export const limitStall = (response: FastifyReply['raw']): void => {
   response.setTimeout(STALL_LIMIT_MS);
 };
 
 /**
- * Requests the body from a client that waits for this (`Expect: 100-continue`, RFC 9110, 10.1.1). Below
- * `filePrefixes`, the route does so once it accepts the file.
+ * Requests the body from a client that waits for this (`Expect: 100-continue`, RFC 9110, 10.1.1).
+ * Below `filePrefixes`, the route does so once it accepts the file.
  */
 export const responseExpectations = ({ server }: FastifyInstance, filePrefixes: readonly string[]): void => {
   server.on('checkContinue', (request, response) => {

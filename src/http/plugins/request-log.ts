@@ -16,8 +16,8 @@ export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply): 
 };
 
 /**
- * Logs one line per request, without its query, which contains playback tokens. Viewers' successful requests are only
- * logged at `debug`.
+ * Logs one line per request, without its query, which contains playback tokens. Viewers' successful
+ * requests are only logged at `debug`.
  */
 export const logRequests = (app: FastifyInstance, logger: Logger): void => {
   app.decorateRequest('tokenId', null);

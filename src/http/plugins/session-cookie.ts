@@ -3,8 +3,9 @@ import { MAX_SESSION_MS, type SessionCookie } from '../../domain/access/sessions
 import { KinoraError } from '../../lib/errors.js';
 
 /**
- * The secret of the session that the browser sends; undefined without one. Pages of other hosts below the same domain can set
- * cookies that this host gets too, so of several the first may be an attacker's: none is accepted.
+ * The secret of the session that the browser sends; undefined without one. Pages of other hosts
+ * below the same domain can set cookies that this host gets too, so of several the first may be an
+ * attacker's: none is accepted.
  * @throws KinoraError `unauthorized` when there are several
  */
 export const readSessionCookie = (
@@ -25,15 +26,18 @@ export const readSessionCookie = (
 };
 
 /**
- * True when the browser uses HTTPS: seen by this server, told by a trusted proxy, or known from the public URL when the
- * proxy is not trusted.
+ * True when the browser uses HTTPS: seen by this server, told by a trusted proxy, or known from the
+ * public URL when the proxy is not trusted.
  */
 const isHttps = (request: Pick<FastifyRequest, 'protocol' | 'host'>, apiUrl: string): boolean => {
   const { protocol, host } = new URL(apiUrl);
   return request.protocol === 'https' || (protocol === 'https:' && request.host === host);
 };
 
-/** Browsers take a cookie with this prefix from this host only, over HTTPS; no other host can set it or be sent it. */
+/**
+ * Browsers take a cookie with this prefix from this host only, over HTTPS; no other host can set it
+ * or be sent it.
+ */
 const HOST_PREFIX = '__Host-';
 
 const nameFor = (

@@ -18,7 +18,10 @@ const shorten = (path: string): string => {
   return characters.length > MAX_PATH_CHARACTERS ? `${characters.slice(0, MAX_PATH_CHARACTERS).join('')}…` : path;
 };
 
-/** The failure of a request that no operation answers: it says which one is missing, and where all are listed. */
+/**
+ * The failure of a request that no operation answers: it says which one is missing, and where all
+ * are listed.
+ */
 export const unknownOperation = ({ method, url }: Pick<FastifyRequest, 'method' | 'url'>): KinoraError => {
   const path = routedPath(url);
   const [, what] = ABSENT.find(([pattern]) => pattern.test(path)) ?? [];

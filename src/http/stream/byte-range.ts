@@ -7,8 +7,8 @@ export interface ByteRange {
 const SINGLE_RANGE = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i;
 
 /**
- * The part of a file that a `Range` header requests (RFC 9110, 14.1.2). Undefined means the whole file, including the
- * cases that a server may ignore (another unit, several ranges, bad syntax).
+ * The part of a file that a `Range` header requests (RFC 9110, 14.1.2). Undefined means the whole
+ * file, including the cases that a server may ignore (another unit, several ranges, bad syntax).
  */
 export const parseByteRange = (
   header: string | undefined,

@@ -11,7 +11,10 @@ export interface Card {
   readonly thumbnail: EmbedThumbnail | undefined;
 }
 
-/** What other sites read to show a link to the page: Open Graph, Twitter player card, oEmbed discovery. */
+/**
+ * What other sites read to show a link to the page: Open Graph, Twitter player card, oEmbed
+ * discovery.
+ */
 export const cardTags = ({ title, origin, url, size, thumbnail }: Card): string => {
   const isSecure = url.startsWith('https:');
   const properties: readonly (readonly [string, string | number | undefined])[] = [

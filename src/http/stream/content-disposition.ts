@@ -2,8 +2,9 @@
 const UNWANTED = /["'/\\]|\p{Cc}|\p{Surrogate}/gu;
 
 /**
- * A `Content-Disposition` with which browsers save a file under the viewer's chosen name; names beyond ASCII are
- * encoded as in RFC 6266. `fileName` is used if nothing remains of the name, and its extension is added if missing.
+ * A `Content-Disposition` with which browsers save a file under the viewer's chosen name; names
+ * beyond ASCII are encoded as in RFC 6266. `fileName` is used if nothing remains of the name, and
+ * its extension is added if missing.
  */
 export const contentDisposition = (wanted: string, fileName: string): string => {
   const extension = fileName.slice(fileName.lastIndexOf('.'));

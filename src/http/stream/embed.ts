@@ -34,8 +34,8 @@ export const fitSize = ({ width, height }: EmbedSize, maxWidth: number, maxHeigh
 };
 
 /**
- * The thumbnail that other sites show beside a link. Undefined for audio, and for a signed playback ID without a valid
- * token for thumbnails.
+ * The thumbnail that other sites show beside a link. Undefined for audio, and for a signed playback
+ * ID without a valid token for thumbnails.
  * @param base of the thumbnail's URL
  */
 export const findThumbnail = async (

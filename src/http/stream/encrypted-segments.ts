@@ -19,10 +19,15 @@ import type { BufferPair } from './part-buffers.js';
 import type { SentFile } from './send-file.js';
 import type { ReadContent, ReadPart } from './write-range.js';
 
-/** Each has about 10 KB. It is reused when a segment is requested again, also through another DRM configuration. */
+/**
+ * Each has about 10 KB. It is reused when a segment is requested again, also through another DRM
+ * configuration.
+ */
 const MAX_PLANS = 1000;
 
-/** Encrypts segments for DRM playback IDs while they are sent. The cache stores them unencrypted. */
+/**
+ * Encrypts segments for DRM playback IDs while they are sent. The cache stores them unencrypted.
+ */
 export class EncryptedSegments {
   readonly #segments: Pick<SegmentProducer, 'segment'>;
   readonly #plans = new Map<string, Promise<EncryptionPlan>>();

@@ -11,7 +11,10 @@ import type { Query } from './viewer-routes.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Clients post to these URLs but are viewers, so a missing resource is reported in the viewers' format. */
+    /**
+     * Clients post to these URLs but are viewers, so a missing resource is reported in the viewers'
+     * format.
+     */
     takesChallenges?: boolean;
   }
 }

@@ -36,7 +36,10 @@ export const pageTokens = (query: Query): PageTokens => ({
   license: lastOf(query[LICENSE_TOKEN]),
 });
 
-/** The query of a page's URL for its playlist, as it was written, without what is meant for the page. */
+/**
+ * The query of a page's URL for its playlist, as it was written, without what is meant for the
+ * page.
+ */
 export const playlistQuery = (url: string, token: string | undefined): string => {
   const parts = url.includes('?') ? url.slice(url.indexOf('?') + 1).split('&') : [];
   const others = parts.filter((part) => part !== '' && !OF_PAGE.has(part.split('=')[0]!));
@@ -51,8 +54,9 @@ export const withQuery = (url: string, parameters: Readonly<Record<string, strin
 };
 
 /**
- * The image that `?poster=` names, as a path of this server. Undefined for another server's: the page's policy
- * forbids to load it, so that a link to a video can't make its viewers known to others.
+ * The image that `?poster=` names, as a path of this server. Undefined for another server's: the
+ * page's policy forbids to load it, so that a link to a video can't make its viewers known to
+ * others.
  */
 export const ownPoster = (poster: string | undefined, origin: string): string | undefined => {
   if (!poster || !URL.canParse(origin) || !URL.canParse(poster, origin)) return undefined;

@@ -14,9 +14,9 @@ const SMALL_PART_BYTES = 32 * 1024;
 const MAX_LARGE = 128;
 
 /**
- * Buffers for reading files. They are reused, because freed ones occupy memory until the next garbage
- * collection. The number of large buffers is limited: connections that stop reading hold theirs until
- * they are closed.
+ * Buffers for reading files. They are reused, because freed ones occupy memory until the next
+ * garbage collection. The number of large buffers is limited: connections that stop reading hold
+ * theirs until they are closed.
  */
 export class PartBuffers {
   readonly #free: Buffer[] = [];

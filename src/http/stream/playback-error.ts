@@ -31,7 +31,9 @@ const playbackMessages: Partial<Record<ErrorCode, string>> = {
   unsupported_media_type: 'Content-Type is not a valid media type',
 };
 
-/** Failures that are not meant for viewers become an internal error that does not reveal its cause. */
+/**
+ * Failures that are not meant for viewers become an internal error that does not reveal its cause.
+ */
 export const playbackError = (error: unknown): PlaybackError => {
   const shown = toKinoraError(error);
   const code = playbackCodes[shown.code];

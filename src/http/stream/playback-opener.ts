@@ -23,7 +23,10 @@ export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
   return opened;
 };
 
-/** The steps of every viewer's request, in this order: find the asset, check access, check the state. */
+/**
+ * The steps of every viewer's request, in this order: find the asset, check access, check the
+ * state.
+ */
 export class PlaybackOpener {
   readonly #playables: Pick<PlayableFinder, 'find'>;
   readonly #access: Pick<AccessCheck, 'check' | 'checkChild'>;
@@ -44,8 +47,8 @@ export class PlaybackOpener {
   }
 
   /**
-   * Requires a token or, where `child` is passed, a signature of it. Marks the response as private when
-   * the ID is not public.
+   * Requires a token or, where `child` is passed, a signature of it. Marks the response as private
+   * when the ID is not public.
    * @throws KinoraError `not_found`, `forbidden`, `invalid_parameters`, `asset_not_ready`
    */
   async open(
@@ -91,14 +94,19 @@ export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest
   userAgent: headers['user-agent'],
 });
 
-/** Results of an asset that plays early may be withdrawn, so caches must ask again after this time. */
+/**
+ * Results of an asset that plays early may be withdrawn, so caches must ask again after this time.
+ */
 const EARLY_MAX_AGE_SECONDS = 5;
 
 /** `Cache-Control` for responses that may be cached for `maxAgeSeconds` once the asset is ready. */
 export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
   `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
 
-/** Rendition playlists of a ready asset never change; what is deleted must disappear within a minute. */
+/**
+ * Rendition playlists of a ready asset never change; what is deleted must disappear within a
+ * minute.
+ */
 const PLAYLIST_MAX_AGE_SECONDS = 60;
 
 /** Lets shared caches keep the playlist of a rendition, if it is public and complete. */

@@ -22,7 +22,10 @@ export interface PlayerFiles {
   readonly routes: FastifyPluginAsync;
 }
 
-/** Loads what `npm run build` has made from the folder `player/`. The names of the files change with their content. */
+/**
+ * Loads what `npm run build` has made from the folder `player/`. The names of the files change with
+ * their content.
+ */
 export const loadPlayerFiles = async (): Promise<PlayerFiles> => {
   const folder = new URL('../../pages/player/', import.meta.url);
   const names = (await readdir(folder)).filter((name) => TYPES[extname(name)]);

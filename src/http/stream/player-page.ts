@@ -13,7 +13,10 @@ import { playbackError } from './playback-error.js';
 import { accessRequest, type PlaybackOpener } from './playback-opener.js';
 import type { Query } from './viewer-routes.js';
 
-/** True for the `Accept` header of a browser that opens a URL; players and tools accept anything or a playlist. */
+/**
+ * True for the `Accept` header of a browser that opens a URL; players and tools accept anything or
+ * a playlist.
+ */
 export const acceptsHtml = (accept: string | undefined): boolean =>
   accept?.split(',').some((part) => /^\s*text\/html\s*(;|$)/i.test(part) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(part)) ??
   false;
@@ -117,7 +120,9 @@ export class PlayerPage {
     return { status: 200, playable, keySystems: keys && keySystemsOf(keys) };
   }
 
-  /** What the page needs beside the playlist; each of them is empty if the video does not have it. */
+  /**
+   * What the page needs beside the playlist; each of them is empty if the video does not have it.
+   */
   async #extras(request: Request, playable: Playable, source: string) {
     const { access, originOf, imageUrl } = this.#deps;
     const { query } = request;

@@ -12,7 +12,9 @@ interface PlaylistRouteDeps {
 const HLS_ENDING = '.m3u8';
 const DASH_ENDING = '.mpd';
 
-/** The URLs that players and browsers are given: `<id>.m3u8`, `<id>.mpd`, and the bare ID for both. */
+/**
+ * The URLs that players and browsers are given: `<id>.m3u8`, `<id>.mpd`, and the bare ID for both.
+ */
 export const playlistRoutes = (route: ViewerRoute, { opener, playlists, page }: PlaylistRouteDeps): void => {
   route<{ name: string }>('/:name', async (request, reply) => {
     const { name } = request.params;

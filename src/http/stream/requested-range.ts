@@ -11,7 +11,8 @@ export const requestedRange = (
   reply: FastifyReply,
   { etag, sizeBytes }: { readonly etag: string; readonly sizeBytes: number },
 ): ByteRange | undefined => {
-  // A range of another version of the file is useless, so the whole file is sent if the validator differs.
+  // A range of another version of the file is useless, so the whole file is sent if the validator
+  // differs.
   const ifRange = request.headers['if-range'];
   const range =
     ifRange === undefined || ifRange === etag ? parseByteRange(request.headers.range, sizeBytes) : undefined;

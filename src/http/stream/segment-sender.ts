@@ -26,7 +26,10 @@ interface Target {
   readonly clip: string | undefined;
 }
 
-/** Sends segments and init segments of opened playback IDs, encrypted for DRM, and counts what it sends. */
+/**
+ * Sends segments and init segments of opened playback IDs, encrypted for DRM, and counts what it
+ * sends.
+ */
 export class SegmentSender {
   readonly #deps: SegmentSenderDeps;
   readonly #encrypted: EncryptedSegments;

@@ -18,7 +18,10 @@ import {
   writeParts,
 } from './write-range.js';
 
-/** A file, or a file that is sent in another form than it is stored; size and validator are those of the sent form. */
+/**
+ * A file, or a file that is sent in another form than it is stored; size and validator are those of
+ * the sent form.
+ */
 export interface SentFile extends Omit<CachedFile, 'path'> {
   readonly path?: string;
   /** Instead of a path; `end` is exclusive. Undefined when the file was deleted. */
@@ -28,9 +31,9 @@ export interface SentFile extends Omit<CachedFile, 'path'> {
 }
 
 /**
- * Responds with a file and supports conditional requests, one byte range and HEAD. Headers set on `reply` are kept.
- * `onSent` gets the number of bytes sent and whether the response was complete; if the viewer left, it is what the
- * connection had accepted until then.
+ * Responds with a file and supports conditional requests, one byte range and HEAD. Headers set on
+ * `reply` are kept. `onSent` gets the number of bytes sent and whether the response was complete;
+ * if the viewer left, it is what the connection had accepted until then.
  * @throws KinoraError `range_not_satisfiable`
  */
 export const sendFile = async (
@@ -47,7 +50,8 @@ export const sendFile = async (
   reply.headers({ 'content-type': contentType, 'content-length': end - start + 1 });
   if (request.method === 'HEAD') return reply.send();
 
-  // Opened before the status line is written, so that an unreadable file still results in a proper 500.
+  // Opened before the status line is written, so that an unreadable file still results in a
+  // proper 500.
   const opened = await openContent(reply, file, { start, end });
   try {
     // Before `hijack`, so that an error response can still follow if it throws.

@@ -18,9 +18,10 @@ interface RenditionDeps {
 const FILE_NAME = /^[a-z0-9-]+\.(mp4|m4a)$/;
 
 /**
- * Sends a file for download or direct playback; `download` in the query, even with a token, sets its name.
- * @throws KinoraError `not_found` when the asset has no such ready file, `forbidden` with DRM, or when the token
- * allows less than the file contains
+ * Sends a file for download or direct playback; `download` in the query, even with a token, sets
+ * its name.
+ * @throws KinoraError `not_found` when the asset has no such ready file, `forbidden` with DRM, or
+ * when the token allows less than the file contains
  */
 export const sendRendition = async (
   request: FastifyRequest<{ Querystring: Query }>,

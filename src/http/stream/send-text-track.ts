@@ -35,8 +35,8 @@ const cutText = (text: IndexedText, times: ReturnType<typeof windowTimes>): Inde
   times ? clipText(text, times.startSeconds, times.endSeconds) : text;
 
 /**
- * `<track>.vtt`: the whole text, or that of an instant clip, whose times count from its start. `<track>.txt`: the
- * transcript of recognized speech.
+ * `<track>.vtt`: the whole text, or that of an instant clip, whose times count from its start.
+ * `<track>.txt`: the transcript of recognized speech.
  */
 export const sendTextFile = async (
   request: FastifyRequest,
@@ -58,8 +58,8 @@ export const sendTextFile = async (
 };
 
 /**
- * The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like those of the media; or all of it
- * as `text.vtt`, whose times begin with those segments.
+ * The playlist of the subtitle rendition of a track, and its segments `<number>.vtt`, cut like
+ * those of the media; or all of it as `text.vtt`, whose times begin with those segments.
  */
 export const sendTextRendition = async (
   request: FastifyRequest,

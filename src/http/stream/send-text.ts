@@ -13,7 +13,10 @@ export interface PreparedText {
 const etagOf = (text: string | Uint8Array): string =>
   `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
 
-/** For a text that is sent more than once. It stays a string, which is written together with the header. */
+/**
+ * For a text that is sent more than once. It stays a string, which is written together with the
+ * header.
+ */
 export const prepareText = (text: string): PreparedText => ({
   body: text,
   etag: etagOf(text),

@@ -19,9 +19,9 @@ const namesNothing = (params: unknown): boolean => {
 };
 
 /**
- * Lets pages of any origin read the responses of `app`'s routes, and rejects all methods but reading. A
- * name that can't be a playback ID is not found, so that a request to a non-existent path is not
- * treated as a viewer's.
+ * Lets pages of any origin read the responses of `app`'s routes, and rejects all methods but
+ * reading. A name that can't be a playback ID is not found, so that a request to a non-existent
+ * path is not treated as a viewer's.
  */
 export const acceptViewers = (app: FastifyInstance): ViewerRoute => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -29,7 +29,8 @@ export const acceptViewers = (app: FastifyInstance): ViewerRoute => {
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Content-Length, Content-Range, Accept-Ranges',
-      // For playlists and for rejections of public IDs; segments, images and non-public responses set their own.
+      // For playlists and for rejections of public IDs; segments, images and non-public responses
+      // set their own.
       'cache-control': 'no-cache',
     });
     if (request.method === 'OPTIONS') {

@@ -6,7 +6,9 @@ import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 
-/** Reads the bytes that follow the first `given` ones. May overwrite the part before the last one. */
+/**
+ * Reads the bytes that follow the first `given` ones. May overwrite the part before the last one.
+ */
 export type ReadPart = (given: number) => Promise<Uint8Array>;
 
 /** Reads a range of a file alternately into two buffers. */
@@ -52,10 +54,12 @@ export const readBytes = (bytes: Uint8Array, { start, end }: ByteRange): ReadPar
 };
 
 /**
- * Sends the parts that `readPart` returns and ends the response, whose head is already written. One part is read
- * while the other is sent, which takes 40 % less CPU time than a pipeline with a buffer for each read. Resolves to
- * the number of bytes passed to the connection, once it has accepted everything or is closed.
- * @throws what reading throws; the connection is then cut, so that the client notices the truncation
+ * Sends the parts that `readPart` returns and ends the response, whose head is already written. One
+ * part is read while the other is sent, which takes 40 % less CPU time than a pipeline with a
+ * buffer for each read. Resolves to the number of bytes passed to the connection, once it has
+ * accepted everything or is closed.
+ * @throws what reading throws; the connection is then cut, so that the client notices the
+ * truncation
  */
 export const writeParts = async (
   readPart: ReadPart,

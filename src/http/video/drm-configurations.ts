@@ -5,7 +5,9 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { Route } from '../plugins/operation-route.js';
 
-/** The operator creates them on the command line or in the console; the API only shows their IDs. */
+/**
+ * The operator creates them on the command line or in the console; the API only shows their IDs.
+ */
 export const drmConfigurationRoutes = (route: Route, { database }: DomainContext): void => {
   const db = database.queryable;
 
