@@ -6,7 +6,7 @@ import { readListQuery } from '../dist/api/validate/list-query.js';
 import { migrate } from '../dist/db/migrate.js';
 import { openDatabase } from '../dist/db/open-database.js';
 import { listAssets } from '../dist/domain/assets/list-assets.js';
-import { listUploads } from '../dist/domain/uploads/get-upload.js';
+import { listUploads } from '../dist/uploads/get-upload.js';
 import { ratio, spread, table } from './support/figures.mjs';
 import { postgresPrograms, startPostgres } from './support/postgres.mjs';
 

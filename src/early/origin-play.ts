@@ -9,7 +9,7 @@ import type { Plan } from '../media/plan/plan.js';
 import type { RemoteFile } from '../net/fetch-source.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import { mediaPriority } from '../pool/media-pool.js';
-import type { BlobWrite, Doubt, RangeBlobStore, RangeSource } from '../storage/blob-store.js';
+import type { BlobWrite, Mismatch, RangeBlobStore, RangeSource } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import { type PlanContext, Planner } from './planner.js';
 import type { StoredOverlay } from './settings.js';
@@ -32,7 +32,7 @@ export interface OriginPlayContext extends PlanContext {
 const LARGE_BYTES = 256 * 2 ** 20;
 const MAX_WAIT_MS = 10_000;
 
-const MISMATCHES: Readonly<Record<Doubt, string>> = {
+const MISMATCHES: Readonly<Record<Mismatch, string>> = {
   differs: 'the origin sent other bytes for a range than in the whole file',
   restarts: 'the download had to start again',
 };

@@ -2,15 +2,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SegmentStore } from '../cache/segment-store.js';
-import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
+import type { EarlyPlaybackId } from '../db/schema.js';
 import type { IngestState } from '../domain/assets/ingest-state.js';
 import type { DomainContext } from '../domain/context.js';
-import {
-  announceEarlyPlayback,
-  newPlaybackIds,
-  retractEarlyPlayback,
-  type UploadSettings,
-} from '../domain/uploads/early-playback.js';
 import { isKinoraError } from '../lib/errors.js';
 import { isDatabaseUnavailable } from '../lib/unavailable.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
@@ -18,8 +12,10 @@ import type { Plan } from '../media/plan/plan.js';
 import type { SourceFacts } from '../media/source/source-facts.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
-import { BLOCK_BYTES, type RangeBlobStore, type RangeSource } from '../storage/blob-store.js';
+import { BLOCK_BYTES, type RangeBlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
+import { announceEarlyPlayback, newPlaybackIds, retractEarlyPlayback } from '../uploads/early-playback.js';
+import type { PlayableUpload, UploadPlayer } from '../uploads/playable.js';
 import type { EarlyPlan } from './first-segments.js';
 import { Planner } from './planner.js';
 import type { EarlySource, EarlySources } from './sources.js';
@@ -34,20 +30,6 @@ export interface UploadPlayDeps {
   readonly pool: MediaPool;
   readonly temporaryDir: string;
   readonly logger: Logger;
-}
-
-/** A file that is still being received, as its player reads it. */
-export interface PlayableUpload {
-  readonly upload: Row<'upload'>;
-  readonly settings: UploadSettings;
-  /**
-   * What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`.
-   */
-  readonly source: RangeSource;
-  /** The file has no index at its start: it is planned again and again from what has arrived. */
-  readonly grows: boolean;
-  /** Stores why the file can't be played, or not any more. */
-  readonly record: (status: EarlyPlayback) => Promise<void>;
 }
 
 /** A file is planned again when this many times as many bytes have arrived … */
@@ -65,7 +47,7 @@ const OTHER_PLAN = 'the frames that arrived later need another plan';
  * has no index at its start; it is planned again and again from what has arrived. The plan is not
  * stored: it is made again from the complete file before the asset is ready.
  */
-export class UploadPlay {
+export class UploadPlay implements UploadPlayer {
   private readonly assetId: string;
   private readonly logger: Logger;
   private readonly planner: Planner;

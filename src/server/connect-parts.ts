@@ -9,10 +9,8 @@ import { PlayableFinder } from '../domain/playback/playable-finder.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import { ArtifactUrls } from '../domain/signing/artifact-urls.js';
-import { createUploadWriters } from '../domain/uploads/create-upload-writers.js';
-import { createUploadLeases } from '../domain/uploads/upload-leases.js';
 import { EarlySources } from '../early/sources.js';
-import { createUploadTargets } from '../jobs/ingest/upload-targets.js';
+import { UploadPlay } from '../early/upload-play.js';
 import type { Plan } from '../media/plan/plan.js';
 import { createServiceCaller } from '../net/service-caller.js';
 import { createWebhookSender } from '../net/webhook-sender.js';
@@ -23,6 +21,9 @@ import { SourceRanges } from '../packager/source-ranges.js';
 import { TextTracks } from '../packager/text-tracks.js';
 import { createQueue } from '../queue/job-queue.js';
 import { createTranscriber } from '../speech/create-transcriber.js';
+import { UploadFiles } from '../uploads/upload-files.js';
+import { UploadLeases } from '../uploads/upload-leases.js';
+import { UploadSessions } from '../uploads/upload-sessions.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 import { Nodes } from './start-nodes.js';
 
@@ -93,20 +94,22 @@ export const connectParts = async (
     onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
     onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),
   };
-  const targets = createUploadTargets({
+  const playDeps = {
     ...{ context, blobs, earlySources, segments: store, producer, pool, logger },
     temporaryDir: media.temporaryDir,
-    playsEarly: config.rangeSources,
+  };
+  const files = new UploadFiles({
+    ...{ context, blobs, logger },
+    early: config.rangeSources
+      ? { blobs, play: (upload) => new UploadPlay(playDeps, upload) }
+      : 'KINORA_RANGE_SOURCES is false',
   });
-  phases.push({ name: 'uploads', end: () => targets.stop() });
-  const leases = blobs.resumeShared && createUploadLeases(context);
-  const writers = createUploadWriters({
-    ...{ ...context, blobs, targets, logger, maxBytes: config.maxSourceBytes },
-    leases,
-  });
+  phases.push({ name: 'uploads', end: () => files.stop() });
+  const leases = blobs.resumeShared && new UploadLeases(database);
+  const uploadSessions = new UploadSessions({ context, blobs, files, leases, logger, maxBytes: config.maxSourceBytes });
   if (leases) {
     await leases.start((uploadId) => {
-      writers.letGo(uploadId).catch((error: unknown) => {
+      uploadSessions.release(uploadId).catch((error: unknown) => {
         logger.warn({ err: error, upload_id: uploadId }, 'early playback of upload not ended');
       });
     });
@@ -127,7 +130,7 @@ export const connectParts = async (
     services,
     transcriber,
     webhookSender: createWebhookSender(outside),
-    writers,
+    uploadSessions,
     installationSecret,
     nodes,
   };

@@ -7,7 +7,6 @@ import type { ContentKeys } from '../domain/drm/content-keys.js';
 import type { AccessCheck } from '../domain/playback/access-check.js';
 import type { PlayableFinder } from '../domain/playback/playable-finder.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
-import type { UploadWriters } from '../domain/uploads/upload-writer.js';
 import type { EarlySources } from '../early/sources.js';
 import type { ApiExtension } from '../http/plugins/operation-route.js';
 import type { HourlyWork } from '../jobs/hourly-work.js';
@@ -27,6 +26,7 @@ import type { LinkedSources, RangeBlobStore } from '../storage/blob-store.js';
 import type { DiskSpace } from '../storage/disk/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { UploadSessions } from '../uploads/upload-sessions.js';
 import type { Phases } from './phases.js';
 import type { Nodes } from './start-nodes.js';
 
@@ -89,7 +89,7 @@ export interface Parts extends MediaParts {
   readonly services: ServiceCaller;
   readonly transcriber: Transcriber | undefined;
   readonly webhookSender: WebhookSender;
-  readonly writers: UploadWriters;
+  readonly uploadSessions: UploadSessions;
   readonly installationSecret: string;
   /** Undefined when this is the only server. */
   readonly nodes: Nodes | undefined;

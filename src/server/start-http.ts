@@ -5,7 +5,6 @@ import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createIsEdge } from '../domain/edge/edge-token.js';
 import { accessRowsOf } from '../domain/playback/access-check.js';
-import { createUploadUrls } from '../domain/uploads/upload-url.js';
 import { DeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import type { AppDeps } from '../http/app-deps.js';
@@ -21,6 +20,7 @@ import { licenseRoutes } from '../http/stream/license-routes.js';
 import { PlaybackOpener } from '../http/stream/playback-opener.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
+import { UploadUrls } from '../uploads/upload-urls.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
@@ -45,7 +45,7 @@ export const startHttp = async (
     webhookSender: parts.webhookSender,
     apiExtension: parts.robots?.apiExtension,
     texts: parts.texts,
-    uploads: { writers: parts.writers, urls: createUploadUrls(parts.installationSecret, context.apiUrl) },
+    uploads: { sessions: parts.uploadSessions, urls: new UploadUrls(parts.installationSecret, context.apiUrl) },
     sessionCookie: sessionCookieName(parts.installationSecret),
     metrics,
     trustedProxies: config.trustedProxies,

@@ -76,7 +76,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
     createShotsWorker({ context, blobs, pool, logger }),
     ...(parts.robots?.workers ?? []),
-    ...createUploadWorkers({ database, clock, writers: parts.writers }),
+    ...createUploadWorkers({ database, clock, uploadSessions: parts.uploadSessions }),
     {
       queue: queues.purgeAsset,
       concurrency: PURGE_CONCURRENCY,

@@ -3,7 +3,7 @@ import { SegmentStore } from '../cache/segment-store.js';
 import { MediaPool } from '../pool/media-pool.js';
 import { localModelPath } from '../speech/create-transcriber.js';
 import { DiskSpace } from '../storage/disk/disk-space.js';
-import { createRangeBlobStore } from '../storage/range-store.js';
+import { RangeStore } from '../storage/range-store.js';
 import { openBlobs } from './open-blobs.js';
 import type { Base, MediaParts } from './parts.js';
 
@@ -14,7 +14,7 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const cacheDir = join(config.dataDir, 'cache');
   const temporaryDir = join(cacheDir, 'tmp');
   const opened = await openBlobs(base, blobDir);
-  const blobs = createRangeBlobStore(opened.blobs);
+  const blobs = new RangeStore(opened.blobs);
   const diskSpace = new DiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
   const store = await SegmentStore.open({

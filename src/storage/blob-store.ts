@@ -146,7 +146,7 @@ export interface RangeOrigin {
   /** The size of the whole file. */
   readonly sizeBytes: number;
   /** Nothing is read beyond what the download has stored: readers see a file that ends there. */
-  readonly growsAtEnd?: true;
+  readonly growsAtEnd?: boolean;
   /**
    * Reads the bytes of `range`, all from the same version of the file.
    * @throws KinoraError `source_changed` when the file has changed, `source_unreachable`
@@ -154,7 +154,11 @@ export interface RangeOrigin {
   read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** A source that is read while it is being stored. */
+/**
+ * A source that is read while it is being stored: `openLocal` gives its readers what the write has
+ * stored, and fetches the rest from the origin. An interface, because most rooms import only the
+ * contracts of this one.
+ */
 export interface RangeSource {
   /** The size of the whole file. */
   readonly sizeBytes: number;
@@ -166,29 +170,31 @@ export interface RangeSource {
    */
   keepOpening(ranges: ByteRanges): void;
   /**
-   * The write for the download of the whole file; it pauses while single ranges are fetched. After the commit,
-   * readers get the blob, and those that began before read on. `restart`, `suspend` and `discard` wait for them.
+   * The write for the download of the whole file, where parts come from an origin as well: it pauses
+   * while these are fetched, and compares them. It ends the source itself.
    */
   readonly target: BlobWrite;
-  /** Ends reading before the file is stored: waits for existing leases and refuses new ones. */
+  /** Commits the write. After that, readers get the blob, and those that began before read on. */
+  publish(): Promise<BlobInfo>;
+  /** Waits for existing leases, refuses new ones, and then runs `finish`, which ends the write. */
+  end<T>(finish: () => Promise<T>): Promise<T>;
+  /** Ends reading before the file is stored; the write goes on. */
   close(): Promise<void>;
 }
 
-/**
- * Why fetched parts can't be trusted: the download has brought other bytes, or starts again and may bring other bytes.
- */
-export type Doubt = 'differs' | 'restarts';
+/** Why fetched parts can't be trusted: the download has other bytes, or starts again and may bring others. */
+export type Mismatch = 'differs' | 'restarts';
 
 export interface RangeBlobStore extends BlobStore {
   /**
-   * After this call, `openLocal(key)` reads what `target` has stored and fetches the rest from `origin`. The download
-   * waits for `onDoubt`, which closes the source and removes what was made from it.
+   * After this call, `openLocal(key)` reads what `write` has stored and fetches the rest from `origin`. The download
+   * waits for `onMismatch`, which closes the source and removes what was made from it.
    */
   openRanges(
     key: string,
-    target: BlobWrite,
+    write: BlobWrite,
     origin: RangeOrigin,
-    onDoubt?: (doubt: Doubt) => Promise<void>,
+    onMismatch?: (mismatch: Mismatch) => Promise<void>,
   ): Promise<RangeSource>;
 }
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ByteRange } from '#kinora/lib/byte-ranges.js';
 import { KinoraError } from '#kinora/lib/errors.js';
-import type { BlobWrite, Doubt, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
+import type { BlobWrite, Mismatch, RangeBlobStore, RangeOrigin, RangeSource } from '#kinora/storage/blob-store.js';
 import { BLOCK_BYTES } from '#kinora/storage/blob-store.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
-import { createRangeBlobStore } from '#kinora/storage/range-store.js';
+import { RangeStore } from '#kinora/storage/range-store.js';
 import { until } from '../support/servers/server-process.js';
 
 const SIZE = 20 * BLOCK_BYTES + 1234;
@@ -23,7 +23,7 @@ let requests: ByteRange[];
 let fail: Error | undefined;
 /** What the origin sends for ranges. */
 let sent: Buffer;
-let doubts: Doubt[];
+let mismatches: Mismatch[];
 /** Requests wait until it settles. */
 let gate: Promise<void> | undefined;
 
@@ -46,15 +46,15 @@ const removeLast = async (): Promise<void> => {
 beforeEach(async () => {
   await removeLast();
   folder = await mkdtemp(join(tmpdir(), 'kinora-ranges-'));
-  blobs = createRangeBlobStore(new DiskBlobStore(folder));
+  blobs = new RangeStore(new DiskBlobStore(folder));
   write = await blobs.resumeWrite(KEY);
   requests = [];
   fail = undefined;
   gate = undefined;
   sent = bytes;
-  doubts = [];
-  source = await blobs.openRanges(KEY, write, origin, async (doubt) => {
-    doubts.push(doubt);
+  mismatches = [];
+  source = await blobs.openRanges(KEY, write, origin, async (mismatch) => {
+    mismatches.push(mismatch);
     await source.close();
   });
 });
@@ -170,19 +170,19 @@ describe('a source that is read while it is stored', () => {
     ['first', 9 * BLOCK_BYTES],
     ['middle', 9 * BLOCK_BYTES + 1000],
     ['last', 11 * BLOCK_BYTES - 1],
-  ])('is doubted when the %s byte of a part is another one in the download', async (_title, at) => {
+  ])('reports a mismatch when the %s byte of a part is another one in the download', async (_title, at) => {
     lie(at);
     const reader = await blobs.openLocal(KEY, [{ start: 9 * BLOCK_BYTES, end: 11 * BLOCK_BYTES }]);
     let released = false;
     const written = download(0, SIZE).then(() => expect(released).toBe(true));
-    await until('it is doubted', () => doubts.length > 0);
+    await until('it differs', () => mismatches.length > 0);
     // Whoever reads the part keeps it as it was.
     const part = (await readFile(reader.path)).subarray(9 * BLOCK_BYTES, 11 * BLOCK_BYTES);
     expect(part.equals(sent.subarray(9 * BLOCK_BYTES, 11 * BLOCK_BYTES))).toBe(true);
     released = true;
     await reader.release();
     await written;
-    expect(doubts).toEqual(['differs']);
+    expect(mismatches).toEqual(['differs']);
     await source.target.commit();
     expect((await readFile((await blobs.openLocal(KEY)).path)).equals(bytes)).toBe(true);
   });
@@ -196,7 +196,7 @@ describe('a source that is read while it is stored', () => {
     expect(await isThere(path, needed)).toBe(true);
     await release();
     await download(2 * BLOCK_BYTES + 500, SIZE);
-    expect(doubts).toEqual([]);
+    expect(mismatches).toEqual([]);
   });
 
   // A write that has been let through may not have begun yet.
@@ -211,18 +211,18 @@ describe('a source that is read while it is stored', () => {
       const read = await isThere(path, staged!.ranges[0]!);
       await release();
       await writing;
-      expect(doubts).toEqual(read ? [] : ['differs']);
+      expect(mismatches).toEqual(read ? [] : ['differs']);
       await source.target.write(bytes.subarray(chunk.length));
       await source.target.commit();
       expect(await isThere((await blobs.openLocal(KEY)).path, { start: 0, end: SIZE })).toBe(true);
     },
   );
 
-  it('is doubted when the download starts again', async () => {
+  it('reports a mismatch when the download starts again', async () => {
     await blobs.openLocal(KEY, [{ start: 0, end: 1 }]).then(({ release }) => release());
     await download(0, 1000);
     await source.target.restart();
-    expect(doubts).toEqual(['restarts']);
+    expect(mismatches).toEqual(['restarts']);
     expect(source.target.offsetBytes).toBe(0);
   });
 

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { Server } from '@tus/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { UploadWriter, UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError } from '../../lib/errors.js';
+import type { UploadSession } from '../../uploads/upload-session.js';
+import type { UploadSessions } from '../../uploads/upload-sessions.js';
 import { receiveBody } from './receive-upload.js';
 import { noLocker, TUS_EXTENSIONS, TusStore } from './tus-store.js';
 
@@ -23,22 +24,22 @@ interface TusUpload {
 
 /**
  * Answers one request of the tus protocol for an upload.
- * @throws KinoraError as `UploadWriters.open` and `UploadWriter`
+ * @throws KinoraError as `UploadSessions.open` and `UploadSession`
  */
 export const receiveTus = async (
-  writers: UploadWriters,
+  sessions: UploadSessions,
   upload: TusUpload,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
-  const writer = await openUnlessLocked(writers, upload.uploadId);
-  if (!writer) return refuse(reply, 423, 'Another request is sending data.');
+  const session = await openUnlessLocked(sessions, upload.uploadId);
+  if (!session) return refuse(reply, 423, 'Another request is sending data.');
   let response: Response;
   try {
-    response = await receiveBody(request, reply, (body) => ask(writer, upload, request, body));
+    response = await receiveBody(request, reply, (body) => ask(session, upload, request, body));
   } finally {
     // Before the response, because that promises that the bytes are stored.
-    await writer.close();
+    await session.close();
   }
   response.headers.forEach((value, name) => {
     // Which origins may read the response depends on the upload.
@@ -54,9 +55,9 @@ const refuse = (reply: FastifyReply, status: number, message: string): FastifyRe
   reply.code(status).send({ error: { type: REFUSALS[status] ?? 'invalid_parameters', messages: [message.trim()] } });
 
 /** Clients repeat a request after 423; after 503 they would create the upload again. */
-const openUnlessLocked = async (writers: UploadWriters, uploadId: string): Promise<UploadWriter | undefined> => {
+const openUnlessLocked = async (sessions: UploadSessions, uploadId: string): Promise<UploadSession | undefined> => {
   try {
-    return await writers.open(uploadId);
+    return await sessions.open(uploadId);
   } catch (error) {
     if (isKinoraError(error, 'upload_busy')) return undefined;
     throw error;
@@ -64,7 +65,7 @@ const openUnlessLocked = async (writers: UploadWriters, uploadId: string): Promi
 };
 
 const ask = async (
-  writer: UploadWriter,
+  session: UploadSession,
   { uploadId, url }: TusUpload,
   request: FastifyRequest,
   body: Readable,
@@ -72,7 +73,7 @@ const ask = async (
   let failure: Error | undefined;
   const server = new Server({
     path: '/',
-    datastore: new TusStore(uploadId, writer),
+    datastore: new TusStore(uploadId, session),
     locker: noLocker,
     getFileIdFromRequest: () => uploadId,
     namingFunction: () => uploadId,

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { UploadWriter, UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import type { BodyRange, UploadSession } from '../../uploads/upload-session.js';
+import type { UploadSessions } from '../../uploads/upload-sessions.js';
 import { readUploadRange, type UploadRange } from './content-range.js';
 
 interface Received {
@@ -16,10 +17,10 @@ const IDLE_LIMIT_MS = 60_000;
 /**
  * Receives the content of a request. When it returns, the bytes are stored, and the asset exists if they were the
  * last.
- * @throws KinoraError as `UploadWriters.open` and `UploadWriter`; `range_not_satisfiable` for a chunk after a gap
+ * @throws KinoraError as `UploadSessions.open` and `UploadSession`; `range_not_satisfiable` for a chunk after a gap
  */
 export const receiveUpload = async (
-  writers: UploadWriters,
+  sessions: UploadSessions,
   uploadId: string,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -27,17 +28,14 @@ export const receiveUpload = async (
   const bodyBytes = bodyLength(request);
   const range = readUploadRange(request.headers['content-range'], bodyBytes);
   if (range.kind === 'file' && bodyBytes === 0) throw invalid('The file is empty.');
-  const writer = await writers.open(uploadId);
+  const session = await sessions.open(uploadId);
   try {
-    const body: Body = async (startBytes, endBytes) => {
-      const range = { offsetBytes: startBytes, ...(endBytes !== undefined && { endBytes }) };
-      await receiveBody(request, reply, (sent) => writer.write(sent, range));
-    };
-    const isComplete = await take(writer, range, bodyBytes, body, reply);
-    return { isComplete, receivedBytes: writer.receivedBytes };
+    const body: Body = (position) => receiveBody(request, reply, (sent) => session.append(sent, position));
+    const isComplete = await take(session, range, bodyBytes, body, reply);
+    return { isComplete, receivedBytes: session.receivedBytes };
   } finally {
     // Before the response, because that promises that the bytes are stored.
-    await writer.close();
+    await session.close();
   }
 };
 
@@ -56,57 +54,57 @@ export const receiveBody = async <T>(
   }
 };
 
-/** Stores the body of the request, which starts at `startBytes` of the file. */
-type Body = (startBytes: number, endBytes?: number) => Promise<void>;
+/** Stores the body of the request. */
+type Body = (position: BodyRange) => Promise<void>;
 
 /** Returns whether the file is complete as far as this request can tell. */
 const take = async (
-  writer: UploadWriter,
+  session: UploadSession,
   range: UploadRange,
   bodyBytes: number | undefined,
   body: Body,
   reply: FastifyReply,
 ): Promise<boolean> => {
-  if (range.kind === 'file') return takeFile(writer, bodyBytes, body);
-  if (range.totalBytes !== undefined) await writer.setTotal(range.totalBytes);
-  if (range.kind === 'status') return finishIfComplete(writer);
+  if (range.kind === 'file') return takeFile(session, bodyBytes, body);
+  if (range.totalBytes !== undefined) await session.declareSize(range.totalBytes);
+  if (range.kind === 'status') return completeIfReceived(session);
   const { startBytes, endBytes } = range;
-  if (endBytes > (writer.totalBytes ?? endBytes)) throw invalid('Content-Range goes past the size of the file.');
-  if (startBytes > writer.receivedBytes) {
-    if (writer.receivedBytes > 0) reply.header('range', `bytes=0-${writer.receivedBytes - 1}`);
+  if (endBytes > (session.totalBytes ?? endBytes)) throw invalid('Content-Range goes past the size of the file.');
+  if (startBytes > session.receivedBytes) {
+    if (session.receivedBytes > 0) reply.header('range', `bytes=0-${session.receivedBytes - 1}`);
     throw new KinoraError('range_not_satisfiable', {
       messages: ['The bytes before this chunk have not been received.'],
     });
   }
-  if (endBytes > writer.receivedBytes) {
-    await body(startBytes, endBytes);
-    if (writer.receivedBytes < endBytes) throw invalid('The body is shorter than Content-Range.');
+  if (endBytes > session.receivedBytes) {
+    await body({ offsetBytes: startBytes, endBytes });
+    if (session.receivedBytes < endBytes) throw invalid('The body is shorter than Content-Range.');
   }
-  return endBytes === writer.totalBytes ? finishIfComplete(writer) : false;
+  return endBytes === session.totalBytes ? completeIfReceived(session) : false;
 };
 
-const finishIfComplete = async (writer: UploadWriter): Promise<boolean> => {
-  if (writer.receivedBytes !== writer.totalBytes) return false;
-  await writer.finish();
+const completeIfReceived = async (session: UploadSession): Promise<boolean> => {
+  if (session.receivedBytes !== session.totalBytes) return false;
+  await session.complete();
   return true;
 };
 
 /** A body without a range is the whole file. */
-const takeFile = async (writer: UploadWriter, bodyBytes: number | undefined, body: Body): Promise<boolean> => {
-  if (writer.isComplete) {
+const takeFile = async (session: UploadSession, bodyBytes: number | undefined, body: Body): Promise<boolean> => {
+  if (session.isComplete) {
     // Probably the same file again.
-    if (bodyBytes !== undefined) await writer.setTotal(bodyBytes);
+    if (bodyBytes !== undefined) await session.declareSize(bodyBytes);
     return true;
   }
-  await writer.restart(bodyBytes);
+  await session.startOver(bodyBytes);
   try {
-    await body(0, bodyBytes);
+    await body({ offsetBytes: 0, endBytes: bodyBytes });
   } catch (error) {
     // The part that was stored belongs to a file that is refused.
-    if (isKinoraError(error, 'payload_too_large')) await writer.restart();
+    if (isKinoraError(error, 'payload_too_large')) await session.startOver();
     throw error;
   }
-  await writer.finish();
+  await session.complete();
   return true;
 };
 

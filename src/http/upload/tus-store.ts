@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream';
 import { DataStore, type Locker, Upload } from '@tus/server';
-import type { UploadWriter } from '../../domain/uploads/upload-writer.js';
+import type { UploadSession } from '../../uploads/upload-session.js';
 
 export const TUS_EXTENSIONS = ['creation', 'creation-defer-length'] as const;
 
-/** An upload that is open for writing, as the tus protocol sees it: the writer's bytes, size and end. */
+/** An upload that is open for writing, as the tus protocol sees it: the bytes, the size and the end of its session. */
 export class TusStore extends DataStore {
   override extensions = [...TUS_EXTENSIONS];
 
   constructor(
     private readonly id: string,
-    private readonly writer: UploadWriter,
+    private readonly session: UploadSession,
   ) {
     super();
   }
@@ -21,35 +21,35 @@ export class TusStore extends DataStore {
    * get a conflict and ask for the offset. A different size means a different file.
    */
   override async create(upload: Upload): Promise<Upload> {
-    const { isComplete, totalBytes } = this.writer;
+    const { isComplete, totalBytes } = this.session;
     if (upload.size === undefined) return upload;
     const isOther = totalBytes !== undefined && totalBytes !== upload.size;
-    await (isOther && !isComplete ? this.writer.restart(upload.size) : this.writer.setTotal(upload.size));
+    await (isOther && !isComplete ? this.session.startOver(upload.size) : this.session.declareSize(upload.size));
     return upload;
   }
 
   override async getUpload(): Promise<Upload> {
     // An earlier request could not finish it, and a client that has sent everything only asks.
-    await this.finishIfComplete();
-    const { receivedBytes, totalBytes } = this.writer;
-    return new Upload({ id: this.id, offset: receivedBytes, ...(totalBytes !== undefined && { size: totalBytes }) });
+    await this.completeIfReceived();
+    const { receivedBytes, totalBytes } = this.session;
+    return new Upload({ id: this.id, offset: receivedBytes, size: totalBytes });
   }
 
   override async declareUploadLength(_id: string, sizeBytes: number): Promise<void> {
-    await this.writer.setTotal(sizeBytes);
+    await this.session.declareSize(sizeBytes);
   }
 
   override async write(body: Readable, _id: string, offsetBytes: number): Promise<number> {
-    await this.writer.write(body, { offsetBytes });
-    await this.finishIfComplete();
-    return this.writer.receivedBytes;
+    await this.session.append(body, { offsetBytes });
+    await this.completeIfReceived();
+    return this.session.receivedBytes;
   }
 
-  private async finishIfComplete(): Promise<void> {
-    const { receivedBytes, totalBytes, isComplete } = this.writer;
-    if (receivedBytes === totalBytes && !isComplete) await this.writer.finish();
+  private async completeIfReceived(): Promise<void> {
+    const { receivedBytes, totalBytes, isComplete } = this.session;
+    if (receivedBytes === totalBytes && !isComplete) await this.session.complete();
   }
 }
 
-/** The upload's only writer is opened before the protocol begins, so no lock is needed. */
+/** The upload's only session is opened before the protocol begins, so no lock is needed. */
 export const noLocker: Locker = { newLock: () => ({ lock: async () => {}, unlock: async () => {} }) };

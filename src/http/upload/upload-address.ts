@@ -2,10 +2,10 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { findUploadById } from '../../db/tables/assets/upload.js';
-import type { UploadUrls } from '../../domain/uploads/upload-url.js';
-import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import type { UploadSessions } from '../../uploads/upload-sessions.js';
+import type { UploadUrls } from '../../uploads/upload-urls.js';
 import { errorResponse } from '../plugins/errors.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { receiveTus, TUS_OPTIONS, TUS_VERSION } from './receive-tus.js';
@@ -13,11 +13,11 @@ import { receiveUpload } from './receive-upload.js';
 
 export interface UploadAddressDeps {
   readonly database: Database;
-  readonly writers: UploadWriters;
+  readonly sessions: UploadSessions;
   readonly urls: UploadUrls;
 }
 
-/** The prefix of the URLs that `createUploadUrls` makes; the tus URLs have the other prefix instead. */
+/** The prefix of the URLs that `UploadUrls` makes; the tus URLs have the other prefix instead. */
 const UPLOAD_PREFIX = '/u/';
 const TUS_PREFIX = '/tus/';
 export const FILE_PREFIXES = [UPLOAD_PREFIX, TUS_PREFIX] as const;
@@ -43,20 +43,20 @@ interface Protocol {
   readonly always: Readonly<Record<string, string>>;
   /** … and in a response to `OPTIONS`. */
   readonly options: Readonly<Record<string, string>>;
-  response(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+  receive(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
 /** The URL to which the file of a direct upload is sent: whole or in chunks by PUT, or with the tus protocol. */
 export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
-  const { writers, urls } = deps;
+  const { sessions, urls } = deps;
   const put: Protocol = {
     prefix: UPLOAD_PREFIX,
     methods: 'PUT, POST, PATCH, OPTIONS',
     exposedHeaders: 'Range',
     always: {},
     options: {},
-    response: async (upload, request, reply) => {
-      const { isComplete, receivedBytes } = await receiveUpload(writers, upload.id, request, reply);
+    receive: async (upload, request, reply) => {
+      const { isComplete, receivedBytes } = await receiveUpload(sessions, upload.id, request, reply);
       if (receivedBytes > 0 && !isComplete) reply.header('range', `bytes=0-${receivedBytes - 1}`);
       return reply.code(isComplete ? 200 : 308).send();
     },
@@ -67,9 +67,9 @@ export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
     exposedHeaders: 'Location, Upload-Offset, Upload-Length, Upload-Defer-Length, Tus-Resumable',
     always: TUS_VERSION,
     options: TUS_OPTIONS,
-    response: async (upload, request, reply) => {
+    receive: async (upload, request, reply) => {
       const url = urls.urlOf(upload).replace(UPLOAD_PREFIX, TUS_PREFIX);
-      return receiveTus(writers, { uploadId: upload.id, url }, request, reply);
+      return receiveTus(sessions, { uploadId: upload.id, url }, request, reply);
     },
   };
   return async (scope) => {
@@ -136,7 +136,7 @@ const addressOf = (protocol: Protocol, { database, urls }: UploadAddressDeps): F
       config: { receivesFiles: true },
       handler: async (request, reply) => {
         const upload = await admit(request, reply);
-        return upload ? protocol.response(upload, request, reply) : reply;
+        return upload ? protocol.receive(upload, request, reply) : reply;
       },
     });
   };

@@ -3,19 +3,19 @@ import { validateCreateUpload } from '../../api/validate/create-upload.js';
 import { readListQuery } from '../../api/validate/list-query.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
-import { cancelUpload } from '../../domain/uploads/cancel-upload.js';
-import { createUpload } from '../../domain/uploads/create-upload.js';
-import { getUpload, listUploads } from '../../domain/uploads/get-upload.js';
-import type { UploadUrls } from '../../domain/uploads/upload-url.js';
-import type { UploadWriters } from '../../domain/uploads/upload-writer.js';
+import { cancelUpload } from '../../uploads/cancel-upload.js';
+import { createUpload } from '../../uploads/create-upload.js';
+import { getUpload, listUploads } from '../../uploads/get-upload.js';
+import type { UploadSessions } from '../../uploads/upload-sessions.js';
+import type { UploadUrls } from '../../uploads/upload-urls.js';
 import type { Route } from '../plugins/operation-route.js';
 
 export interface UploadDeps {
-  readonly writers: UploadWriters;
+  readonly sessions: UploadSessions;
   readonly urls: UploadUrls;
 }
 
-export const uploadRoutes = (route: Route, context: DomainContext, { writers, urls }: UploadDeps): void => {
+export const uploadRoutes = (route: Route, context: DomainContext, { sessions, urls }: UploadDeps): void => {
   const show = (upload: Row<'upload'>) => serializeUpload(upload, urls.urlOf(upload));
 
   route('createUpload', async ({ caller, body, requestId }) => {
@@ -34,6 +34,6 @@ export const uploadRoutes = (route: Route, context: DomainContext, { writers, ur
   }));
 
   route('cancelUpload', async ({ caller, params }) => ({
-    data: show(await cancelUpload(context, writers, caller.environment.id, params.uploadId!)),
+    data: show(await cancelUpload(context, sessions, caller.environment.id, params.uploadId!)),
   }));
 };

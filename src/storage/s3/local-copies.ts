@@ -53,7 +53,7 @@ export class LocalCopies {
     if (!blocks) return { path, release };
     try {
       const ranges = blocks.widen(needed ?? [{ start: 0, end: copy.sizeBytes }]);
-      await blocks.bring(ranges);
+      await blocks.fetch(ranges);
       this.#sizes.set(copy, blocks.fetchedBytes);
       await this.#evict();
       return { path, staged: needed && { ranges, version: copy.version }, release };
@@ -122,7 +122,7 @@ export class LocalCopies {
       const { copy } = entry;
       if (!copy || copy.isLeased) continue;
       total -= this.#sizes.get(copy) ?? 0;
-      const isBusy = (copy.blocks?.requests ?? 0) > 0;
+      const isBusy = copy.blocks?.isBusy ?? false;
       const forgotten = this.#forget(key, entry);
       if (isBusy) forgotten.catch(() => undefined);
       else await forgotten;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ByteRange, ByteRanges } from '../../lib/byte-ranges.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { RangeOrigin } from '../blob-store.js';
-import { type BlockFetcher, createBlockFetcher, MAX_REQUEST_BYTES } from '../block-fetcher.js';
+import { BlockFetcher, MAX_REQUEST_BYTES } from '../block-fetcher.js';
 import { writeFully } from '../disk/write-fully.js';
 import type { ObjectClient, ObjectInfo, OpenObject } from './object-client.js';
 
@@ -53,7 +53,7 @@ export class LocalCopy {
     this.#onDeleted = () => place.onDeleted(this);
     this.blocks =
       origin &&
-      createBlockFetcher({
+      new BlockFetcher({
         ...{ blockBytes: BLOCK_BYTES, origin, signal: stopped.signal },
         readableBytes: () => 0,
         begin: async () => {
@@ -116,7 +116,7 @@ export class LocalCopy {
   /** Closes an unused copy and deletes it if it was forgotten. */
   async #closeUnused(): Promise<void> {
     if (this.#isForgotten && this.#leases === 0) this.#stopped.abort();
-    await this.blocks?.untilNoRequests();
+    await this.blocks?.untilIdle();
     if (this.#leases > 0) return;
     const file = this.#file;
     this.#file = undefined;

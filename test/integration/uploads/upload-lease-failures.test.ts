@@ -1,16 +1,18 @@
 /** What happens to the lease of an upload when its database fails for a moment. */
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { validateCreateUpload } from '#kinora/api/validate/create-upload.js';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import type { Row } from '#kinora/db/schema.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import type { DomainContext } from '#kinora/domain/context.js';
-import { createUpload } from '#kinora/domain/uploads/create-upload.js';
-import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
-import { createUploadLeases } from '#kinora/domain/uploads/upload-leases.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
+import { createUpload } from '#kinora/uploads/create-upload.js';
+import { UploadFiles } from '#kinora/uploads/upload-files.js';
+import { UploadLeases } from '#kinora/uploads/upload-leases.js';
+import { UploadSessions } from '#kinora/uploads/upload-sessions.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { openTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 
@@ -22,7 +24,7 @@ beforeAll(async () => {
   const { database } = opened;
   await bootstrap(database, opened, systemClock);
   environmentId = (await database.queryable.selectFrom('environment').select('id').executeTakeFirstOrThrow()).id;
-  context = { database, queue: createQueue(database), clock: systemClock } as DomainContext;
+  context = { database, queue: createQueue(database), clock: systemClock, wire: wireFormat } as DomainContext;
 });
 afterAll(() => opened?.close());
 
@@ -32,7 +34,7 @@ const newUpload = (): Promise<Row<'upload'>> =>
 it('releases a lease whose taking was not announced', async () => {
   const db = opened.database.queryable;
   const { id } = await newUpload();
-  const [first, second] = [createUploadLeases(opened), createUploadLeases(opened)];
+  const [first, second] = [new UploadLeases(opened.database), new UploadLeases(opened.database)];
   const lease = await first.take(id);
   await lease.save({ ...lease.state, receivedBytes: 10 });
   await lease.release();
@@ -57,42 +59,34 @@ it('a lease that can not be released hides no other outcome', async () => {
   const breakLeases = () => db.schema.alterTable('upload_transfer').renameTo('away').execute();
   const mendLeases = () => db.schema.alterTable('away').renameTo('upload_transfer').execute();
   const [waiting, complete] = [await newUpload(), await newUpload()];
-  const leases = createUploadLeases(opened);
-  const writers = createUploadWriters({
-    ...context,
-    blobs: new DiskBlobStore(opened.dataDir),
-    targets: {
-      open: async () => {
-        await breakLeases();
-        throw new Error('the target is not opened');
-      },
-      drop: async () => {},
-      stop: async () => {},
-    },
-    leases: {
-      ...leases,
-      take: async (id) => {
-        const lease = await leases.take(id);
-        if (id !== complete.id) return lease;
-        // In the meantime, another server has received the file.
-        await db.updateTable('upload').set({ status: 'asset_created', total_bytes: 5 }).where('id', '=', id).execute();
-        await breakLeases();
-        return lease;
-      },
-    },
-    logger: memoryLogger(),
-    maxBytes: 1000,
+  const blobs = new DiskBlobStore(opened.dataDir);
+  const logger = memoryLogger();
+  const files = new UploadFiles({ context, blobs, logger });
+  vi.spyOn(files, 'open').mockImplementation(async () => {
+    await breakLeases();
+    throw new Error('the file is not opened');
   });
+  const leases = new UploadLeases(opened.database);
+  const take = leases.take.bind(leases);
+  vi.spyOn(leases, 'take').mockImplementation(async (id) => {
+    const lease = await take(id);
+    if (id !== complete.id) return lease;
+    // In the meantime, another server has received the file.
+    await db.updateTable('upload').set({ status: 'asset_created', total_bytes: 5 }).where('id', '=', id).execute();
+    await breakLeases();
+    return lease;
+  });
+  const sessions = new UploadSessions({ context, blobs, files, leases, logger, maxBytes: 1000 });
 
-  await expect(writers.open(waiting.id)).rejects.toThrow('the target is not opened');
+  await expect(sessions.open(waiting.id)).rejects.toThrow('the file is not opened');
   await mendLeases();
-  const writer = await writers.open(complete.id);
-  expect(writer.isComplete).toBe(true);
-  await writer.close();
+  const session = await sessions.open(complete.id);
+  expect(session.isComplete).toBe(true);
+  await session.close();
   await mendLeases();
 
   await db.updateTable('upload').set({ early_playback_ids: '[]' }).where('id', '=', waiting.id).execute();
   await db.deleteFrom('upload_transfer').execute();
-  await expect(writers.settle(waiting.id)).rejects.toThrow('the target is not opened');
+  await expect(sessions.settle(waiting.id)).rejects.toThrow('the file is not opened');
   await mendLeases();
 });

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest';
 import { validateCreateUpload } from '#kinora/api/validate/create-upload.js';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import type { Database } from '#kinora/db/database.js';
 import { migrate } from '#kinora/db/migrate.js';
 import { openDatabase } from '#kinora/db/open-database.js';
@@ -15,17 +16,17 @@ import { findUploadById } from '#kinora/db/tables/assets/upload.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import type { DomainContext } from '#kinora/domain/context.js';
-import { cancelUpload } from '#kinora/domain/uploads/cancel-upload.js';
-import { createUpload } from '#kinora/domain/uploads/create-upload.js';
-import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
-import { createUploadLeases } from '#kinora/domain/uploads/upload-leases.js';
-import { createUploadUrls, type UploadUrls } from '#kinora/domain/uploads/upload-url.js';
-import type { UploadWriters } from '#kinora/domain/uploads/upload-writer.js';
 import { sweepUnfinished } from '#kinora/jobs/sweep-unfinished.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { ObjectClient } from '#kinora/storage/s3/object-client.js';
 import { S3BlobStore } from '#kinora/storage/s3/s3-blob-store.js';
+import { cancelUpload } from '#kinora/uploads/cancel-upload.js';
+import { createUpload } from '#kinora/uploads/create-upload.js';
+import { UploadFiles } from '#kinora/uploads/upload-files.js';
+import { UploadLeases } from '#kinora/uploads/upload-leases.js';
+import { UploadSessions } from '#kinora/uploads/upload-sessions.js';
+import { UploadUrls } from '#kinora/uploads/upload-urls.js';
 import { quietLogger } from '../../support/logger.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { boot } from '../../support/servers/boot.js';
@@ -57,7 +58,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   let database: Database;
   let objects: ObjectClient;
   let context: DomainContext;
-  let writers: UploadWriters;
+  let sessions: UploadSessions;
   let environmentId: string;
   const nodes: UploadNode[] = [];
   const directory = mkdtempSync(join(tmpdir(), 'kinora-nodes-'));
@@ -73,18 +74,14 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     proxy = await startStrictS3Proxy(swift.url);
     await makeBucket(swift.settings('uploads'));
     objects = await ObjectClient.open(swift.settings('uploads'));
-    context = { database, queue: createQueue(database), clock: systemClock } as DomainContext;
+    context = { database, queue: createQueue(database), clock: systemClock, wire: wireFormat } as DomainContext;
     const blobs = await S3BlobStore.open({ objects, localDir: join(directory, 'own'), maxLocalBytes: MIB });
-    const targets = {
-      open: () => Promise.reject(new Error('receives nothing')),
-      drop: async () => {},
-      stop: async () => {},
-    };
-    const leases = createUploadLeases({ database });
-    writers = createUploadWriters({ ...context, blobs, targets, leases, logger: quietLogger, maxBytes: 2 ** 30 });
+    const files = new UploadFiles({ context, blobs, logger: quietLogger });
+    const leases = new UploadLeases(database);
+    sessions = new UploadSessions({ context, blobs, files, leases, logger: quietLogger, maxBytes: 2 ** 30 });
     const settings = swift.settings('uploads', proxy.url);
     const secret = await getInstallationSecret(database.queryable);
-    urls = createUploadUrls(secret, () => '');
+    urls = new UploadUrls(secret, () => '');
     for (let index = 0; index < NODES; index += 1) {
       const localDir = join(directory, String(index));
       const port = await freePort();
@@ -232,7 +229,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     const headers = { ...rangeOf(0, total, total), 'content-length': total };
     const request = openRequest(putUrl(node, upload), headers);
     await request.send(sent);
-    await until('the node has the lease', () => writers.isOpen(upload.id));
+    await until('the node has the lease', () => sessions.isOpen(upload.id));
     return request;
   };
 
@@ -254,14 +251,14 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
 
   it('saves nothing of a server whose lease was taken', async () => {
     const upload = await newUpload();
-    const leases = createUploadLeases({ database });
+    const leases = new UploadLeases(database);
     const stuck = await leases.take(upload.id);
     const empty = { multipartId: null, partBytes: PART_BYTES, parts: [], reservedParts: 0, tails: [] };
     await stuck.save({ ...empty, receivedBytes: 0 });
     await sql`update upload_transfer set lease_until = now() - interval '1 second'
       where upload_id = ${upload.id}`.execute(database.queryable);
     expect(await leases.isHeld(upload.id)).toBe(false);
-    const next = await createUploadLeases({ database }).take(upload.id);
+    const next = await new UploadLeases(database).take(upload.id);
     const tails = [{ key: 'k', bytes: 7 }];
     await expect(stuck.save({ ...empty, tails, receivedBytes: 7 })).rejects.toMatchObject({ code: 'upload_busy' });
     expect(stuck.signal.aborted).toBe(true);
@@ -273,7 +270,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
   it('cancels at another server', async () => {
     const upload = await newUpload();
     const first = await openChunk(0, upload, Buffer.alloc(1000), MIB);
-    expect((await cancelUpload(context, writers, environmentId, upload.id)).status).toBe('cancelled');
+    expect((await cancelUpload(context, sessions, environmentId, upload.id)).status).toBe('cancelled');
     expect([410, 'cut']).toContain(await endOf(first));
     await until('nothing is left of it', async () => (await restOf(upload)).length === 0);
   });
@@ -284,7 +281,7 @@ describe.runIf(swiftPath && hasPostgres())('uploads that any server continues', 
     await sql`update upload set expires_at = now() - interval '1 second' where id = ${upload.id}`.execute(
       database.queryable,
     );
-    await writers.settle(upload.id);
+    await sessions.settle(upload.id);
     expect(await statusOf(upload)).toBe('waiting');
     first.cut();
     await until('the end of the request decides', async () => (await statusOf(upload)) === 'timed_out');

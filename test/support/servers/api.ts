@@ -14,9 +14,6 @@ import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/t
 import type { DomainContext } from '#kinora/domain/context.js';
 import type { VideoQuality } from '#kinora/domain/requests/asset-request.js';
 import { ArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
-import { createUploadWriters } from '#kinora/domain/uploads/create-upload-writers.js';
-import { createUploadUrls } from '#kinora/domain/uploads/upload-url.js';
-import type { UploadTargets } from '#kinora/domain/uploads/upload-writer.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
 import { watchConnections } from '#kinora/http/close-http.js';
@@ -30,7 +27,9 @@ import { createQueue } from '#kinora/queue/job-queue.js';
 import { robotsHook } from '#kinora/robots/asset-hook.js';
 import { robotsRoutes } from '#kinora/robots/routes/robots-routes.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
-import { sourceKey } from '#kinora/storage/keys.js';
+import { UploadFiles } from '#kinora/uploads/upload-files.js';
+import { UploadSessions } from '#kinora/uploads/upload-sessions.js';
+import { UploadUrls } from '#kinora/uploads/upload-urls.js';
 import { memoryLogger } from '../memory-logger.js';
 import { watchResponses } from '../wire/documented-responses.js';
 import { openTestDatabase } from './database.js';
@@ -91,16 +90,8 @@ export const startApi = async ({
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
   };
   const blobs = new DiskBlobStore(blobDir);
-  const targets: UploadTargets = {
-    open: async ({ target_asset_id: assetId }) =>
-      Object.assign(await blobs.resumeWrite(sourceKey(assetId)), {
-        setTotal: () => undefined,
-        withdraw: async () => {},
-      }),
-    drop: async () => {},
-    stop: async () => {},
-  };
-  const writers = createUploadWriters({ ...domain, blobs, targets, logger, maxBytes: maxUploadBytes });
+  const files = new UploadFiles({ context: domain, blobs, logger });
+  const uploadSessions = new UploadSessions({ context: domain, blobs, files, logger, maxBytes: maxUploadBytes });
   const app = createApp({
     ...domain,
     apiExtension: robotsRoutes(domain),
@@ -111,8 +102,8 @@ export const startApi = async ({
     readFigures: async () => ({ version: 'of the test' }),
     sessionCookie: sessionCookieName(await getInstallationSecret(database.queryable)),
     uploads: {
-      writers,
-      urls: createUploadUrls(await getInstallationSecret(database.queryable), () => origin),
+      sessions: uploadSessions,
+      urls: new UploadUrls(await getInstallationSecret(database.queryable), () => origin),
     },
     ...options,
   });
@@ -138,7 +129,7 @@ export const startApi = async ({
     token: newToken!,
     database,
     /** For tests to run in place of the queue. */
-    uploadWorkers: createUploadWorkers({ database, clock, writers }),
+    uploadWorkers: createUploadWorkers({ database, clock, uploadSessions }),
     /** The sources that uploads bring; unfinished ones below `.partial`. */
     blobDir,
     logger,

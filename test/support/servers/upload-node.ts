@@ -5,32 +5,28 @@ const SCRIPT = `
   const { default: fastify } = await import(${JSON.stringify(import.meta.resolve('fastify'))});
   const { openDatabase } = await kinora('db/open-database.js');
   const { createQueue } = await kinora('queue/job-queue.js');
+  const { wireFormat } = await kinora('api/wire-format.js');
   const { systemClock } = await kinora('lib/clock.js');
   const { ObjectClient } = await kinora('storage/s3/object-client.js');
   const { S3BlobStore } = await kinora('storage/s3/s3-blob-store.js');
-  const { sourceKey } = await kinora('storage/keys.js');
-  const { createUploadLeases } = await kinora('domain/uploads/upload-leases.js');
-  const { createUploadWriters } = await kinora('domain/uploads/create-upload-writers.js');
-  const { createUploadUrls } = await kinora('domain/uploads/upload-url.js');
+  const { UploadFiles } = await kinora('uploads/upload-files.js');
+  const { UploadLeases } = await kinora('uploads/upload-leases.js');
+  const { UploadSessions } = await kinora('uploads/upload-sessions.js');
+  const { UploadUrls } = await kinora('uploads/upload-urls.js');
   const { uploadAddress } = await kinora('http/upload/upload-address.js');
   const { url, settings, secret, localDir, partBytes, port } = JSON.parse(process.argv[1]);
   const logger = { debug() {}, info() {}, warn() {}, error: (...all) => console.error(...all), child: () => logger };
   const database = await openDatabase({ url, dataDir: '/nowhere', logger });
   const objects = await ObjectClient.open(settings);
   const blobs = await S3BlobStore.open({ objects, localDir, maxLocalBytes: 2 ** 20, partBytes });
-  const targets = {
-    open: async (upload, lease) =>
-      Object.assign(await blobs.resumeShared(sourceKey(upload.target_asset_id), lease), { setTotal() {} }),
-    drop: async () => {},
-    stop: async () => {},
-  };
-  const leases = createUploadLeases({ database });
-  const context = { database, queue: createQueue(database), clock: systemClock, blobs, targets, leases, logger };
-  const writers = createUploadWriters({ ...context, maxBytes: 2 ** 30 });
-  await leases.start((id) => void writers.letGo(id));
+  const context = { database, queue: createQueue(database), clock: systemClock, wire: wireFormat };
+  const files = new UploadFiles({ context, blobs, logger });
+  const leases = new UploadLeases(database);
+  const sessions = new UploadSessions({ context, blobs, files, leases, logger, maxBytes: 2 ** 30 });
+  await leases.start((id) => void sessions.release(id));
   const app = fastify();
-  const urls = createUploadUrls(secret, () => \`http://127.0.0.1:\${port}\`);
-  await app.register(uploadAddress({ database, writers, urls }));
+  const urls = new UploadUrls(secret, () => \`http://127.0.0.1:\${port}\`);
+  await app.register(uploadAddress({ database, sessions, urls }));
   await app.listen({ host: '127.0.0.1', port });
   console.log('ready');`;
 

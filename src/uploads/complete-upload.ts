@@ -1,13 +1,13 @@
-import type { Queryable } from '../../db/database.js';
-import type { Row } from '../../db/schema.js';
-import { saveEarlyPlayback } from '../../db/tables/assets/asset-ingest.js';
-import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
-import { findEnvironment } from '../../db/tables/server/environment.js';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
-import { checkNewAsset, insertNewAsset } from '../assets/create-asset.js';
-import type { DomainContext } from '../context.js';
-import { queues } from '../queues.js';
-import type { AssetRequest } from '../requests/asset-request.js';
+import type { Queryable } from '../db/database.js';
+import type { Row } from '../db/schema.js';
+import { saveEarlyPlayback } from '../db/tables/assets/asset-ingest.js';
+import { lockUpload, updateUpload } from '../db/tables/assets/upload.js';
+import { findEnvironment } from '../db/tables/server/environment.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { checkNewAsset, insertNewAsset } from '../domain/assets/create-asset.js';
+import type { DomainContext } from '../domain/context.js';
+import { queues } from '../domain/queues.js';
+import type { AssetRequest } from '../domain/requests/asset-request.js';
 import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 

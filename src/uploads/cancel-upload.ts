@@ -1,10 +1,10 @@
-import type { Row } from '../../db/schema.js';
-import { lockUpload } from '../../db/tables/assets/upload.js';
-import { KinoraError } from '../../lib/errors.js';
-import type { DomainContext } from '../context.js';
+import type { Row } from '../db/schema.js';
+import { lockUpload } from '../db/tables/assets/upload.js';
+import type { DomainContext } from '../domain/context.js';
+import { KinoraError } from '../lib/errors.js';
 import { endUpload } from './end-upload.js';
 import { getUpload } from './get-upload.js';
-import type { UploadWriters } from './upload-writer.js';
+import type { UploadSessions } from './upload-sessions.js';
 
 /**
  * Cancels a waiting upload and aborts a request that is sending its file.
@@ -12,7 +12,7 @@ import type { UploadWriters } from './upload-writer.js';
  */
 export const cancelUpload = async (
   context: DomainContext,
-  writers: UploadWriters,
+  sessions: UploadSessions,
   environmentId: string,
   uploadId: string,
 ): Promise<Row<'upload'>> => {
@@ -24,6 +24,6 @@ export const cancelUpload = async (
       throw new KinoraError('forbidden', { messages: ['cancellation no longer possible'] });
     return endUpload(context, tx, upload, { status: 'cancelled', event: 'video.upload.cancelled' });
   });
-  await writers.abort(uploadId);
+  await sessions.abort(uploadId);
   return cancelled;
 };

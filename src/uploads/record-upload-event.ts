@@ -1,8 +1,8 @@
-import type { Transaction } from '../../db/database.js';
-import type { Row } from '../../db/schema.js';
-import type { DomainContext } from '../context.js';
-import type { EventType } from '../events/event-types.js';
-import { recordEvent } from '../events/record-event.js';
+import type { Transaction } from '../db/database.js';
+import type { Row } from '../db/schema.js';
+import type { DomainContext } from '../domain/context.js';
+import type { EventType } from '../domain/events/event-types.js';
+import { recordEvent } from '../domain/events/record-event.js';
 
 export type UploadEventType = Extract<EventType, `video.upload.${string}`>;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { scriptedDatabase } from '../../../test/support/scripted-database.js';
-import type { Database } from '../../db/database.js';
-import { createUploadLeases } from './upload-leases.js';
+import { scriptedDatabase } from '../../test/support/scripted-database.js';
+import type { Database } from '../db/database.js';
+import { UploadLeases } from './upload-leases.js';
 
 const open = (fails: (statement: string) => boolean) => {
   const released: string[] = [];
@@ -10,7 +10,7 @@ const open = (fails: (statement: string) => boolean) => {
     if (fails(statement)) throw new Error(statement.split(' ')[0]);
     return [{ upload_id: 'upload', lease_token: 'token', saved_by: 'another.token', parts: [], tails: [] }];
   });
-  return { released, leases: createUploadLeases({ database: { queryable } as Database }) };
+  return { released, leases: new UploadLeases({ queryable } as Database) };
 };
 
 it('gives a lease back when the server that had it can not be told', async () => {

@@ -1,8 +1,8 @@
-import type { Row } from '../../db/schema.js';
-import { findUpload, listUploads as listUploadRows } from '../../db/tables/assets/upload.js';
-import { KinoraError } from '../../lib/errors.js';
-import { isId } from '../../lib/ids.js';
-import type { DomainContext } from '../context.js';
+import type { Row } from '../db/schema.js';
+import { findUpload, listUploads as listUploadRows } from '../db/tables/assets/upload.js';
+import type { DomainContext } from '../domain/context.js';
+import { KinoraError } from '../lib/errors.js';
+import { isId } from '../lib/ids.js';
 
 /** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
 export const getUpload = async (

@@ -3,16 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { validateCreateUpload } from '#kinora/api/validate/create-upload.js';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
 import type { DomainContext } from '#kinora/domain/context.js';
-import { createUpload } from '#kinora/domain/uploads/create-upload.js';
 import { EarlySources } from '#kinora/early/sources.js';
-import { createUploadTargets } from '#kinora/jobs/ingest/upload-targets.js';
+import { UploadPlay } from '#kinora/early/upload-play.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
-import { createRangeBlobStore } from '#kinora/storage/range-store.js';
+import { RangeStore } from '#kinora/storage/range-store.js';
+import { createUpload } from '#kinora/uploads/create-upload.js';
+import type { PlayableUpload } from '#kinora/uploads/playable.js';
+import { UploadFiles } from '#kinora/uploads/upload-files.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { openTestDatabase, type TestDatabase } from '../../support/servers/database.js';
@@ -28,15 +31,15 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it('an upload that comes back while its target is discarded gets a new file', async () => {
+it('an upload that comes back while its file is discarded gets a new one', async () => {
   const { database } = opened;
   await bootstrap(database, opened, systemClock);
   const { id: environmentId } = await database.queryable
     .selectFrom('environment')
     .select('id')
     .executeTakeFirstOrThrow();
-  const context = { database, queue: createQueue(database), clock: systemClock } as DomainContext;
-  const blobs = createRangeBlobStore(new DiskBlobStore(dir));
+  const context = { database, queue: createQueue(database), clock: systemClock, wire: wireFormat } as DomainContext;
+  const blobs = new RangeStore(new DiskBlobStore(dir));
   let asked = 0;
   let endProcess!: (error: Error) => void;
   /** A media process that does not end at once when it is told to. */
@@ -48,34 +51,37 @@ it('an upload that comes back while its target is discarded gets a new file', as
     asked += 1;
     return process;
   };
-  const targets = createUploadTargets({
-    ...{ context, blobs, earlySources: new EarlySources(), temporaryDir: dir, logger: memoryLogger() },
+  const logger = memoryLogger();
+  const playDeps = {
+    ...{ context, blobs, earlySources: new EarlySources(), temporaryDir: dir, logger },
     segments: { removeAsset: async () => {} } as never,
     producer: { warm: async () => {} } as never,
     pool: { run, prepare: () => {} } as never,
-    playsEarly: true,
-  });
+  };
+  const play = (upload: PlayableUpload) => new UploadPlay(playDeps, upload);
+  const files = new UploadFiles({ context, blobs, logger, early: { blobs, play } });
   const request = validateCreateUpload({ new_asset_settings: { playback_policies: ['public'] } }, 'basic');
   const upload = await createUpload(context, environmentId, request);
   const key = sourceKey(upload.target_asset_id);
   const file = await readFile(await fixture('growing.mkv'));
 
-  const first = await targets.open(upload);
-  first.setTotal(file.length);
-  await first.write(file.subarray(0, file.length / 2));
-  await first.suspend();
+  const first = await files.open(upload);
+  first.playback.declareSize(file.length);
+  await first.write.write(file.subarray(0, file.length / 2));
+  await first.playback.received();
+  await first.pause();
   await expect.poll(() => asked).toBe(1);
   // It is kept for the next request.
-  expect(await targets.open(upload)).toBe(first);
+  expect(await files.open(upload)).toBe(first);
 
-  const dropped = targets.drop(upload.id);
-  const opening = targets.open(upload);
+  const dropped = files.drop(upload.id);
+  const opening = files.open(upload);
   endProcess(new Error('ended'));
   const second = await opening;
-  expect(second.offsetBytes).toBe(0);
-  await second.write(file);
+  expect(second.write.offsetBytes).toBe(0);
+  await second.write.write(file);
   await dropped;
-  await second.commit();
+  await second.playback.publish();
   const stored = await (await blobs.read(key))!.toArray();
   expect(Buffer.concat(stored).equals(file)).toBe(true);
 });

@@ -1,9 +1,9 @@
-import type { EarlyPlayback, EarlyPlaybackId, Row } from '../../db/schema.js';
-import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../../db/tables/assets/upload.js';
-import { newId } from '../../lib/ids.js';
-import type { DomainContext } from '../context.js';
-import type { AssetRequest } from '../requests/asset-request.js';
-import { roleOfInput } from '../requests/inputs.js';
+import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
+import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../db/tables/assets/upload.js';
+import { newId } from '../lib/ids.js';
+import type { DomainContext } from '../domain/context.js';
+import type { AssetRequest } from '../domain/requests/asset-request.js';
+import { roleOfInput } from '../domain/requests/inputs.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /** The settings of an upload's asset. */
@@ -22,7 +22,7 @@ export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'uplo
 };
 
 /** Records why an upload can't be played before it is complete; null when nothing is known of it. */
-export const saveUploadWay = (
+export const saveUploadEarlyStatus = (
   { database }: Pick<DomainContext, 'database'>,
   uploadId: string,
   early: EarlyPlayback | null,

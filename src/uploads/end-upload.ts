@@ -1,9 +1,9 @@
-import type { Transaction } from '../../db/database.js';
-import type { Row, UploadStatus } from '../../db/schema.js';
-import { lockUpload, updateUpload } from '../../db/tables/assets/upload.js';
-import { KinoraError } from '../../lib/errors.js';
-import type { DomainContext } from '../context.js';
-import { queues } from '../queues.js';
+import type { Transaction } from '../db/database.js';
+import type { Row, UploadStatus } from '../db/schema.js';
+import { lockUpload, updateUpload } from '../db/tables/assets/upload.js';
+import type { DomainContext } from '../domain/context.js';
+import { queues } from '../domain/queues.js';
+import { KinoraError } from '../lib/errors.js';
 import { recordUploadEvent, type UploadEventType } from './record-upload-event.js';
 
 export interface UploadError {
