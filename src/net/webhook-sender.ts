@@ -126,7 +126,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
           body: await readStart(response),
         };
       } catch (error) {
-        result = { error: limited.isLate ? 'No result within 5 s' : describe(error) };
+        result = { error: limited.isLate ? 'No answer within 5 s' : describe(error) };
       }
       return result;
     },
