@@ -143,7 +143,8 @@ export class UploadPlayback {
     const reason = this.hasSearched
       ? 'the file was complete before it could be played'
       : 'the size of the file was not known';
-    if (!this.upload.early_playback && !this.playing?.player.isPublished()) await this.storeFirst(reason);
+    const hasStatus = this.upload.early_playback !== null || this.playing?.player.isPublished();
+    if (this.options.early && !hasStatus) await this.storeFirst(reason);
     this.lastPlayer = this.playing?.player;
     const source = this.detach();
     return source ? source.publish() : this.options.write.commit();
