@@ -5,6 +5,8 @@ import { KinoraError } from '../lib/errors.js';
 import { withStallLimit } from '../lib/stall-limit.js';
 import type { Origin } from './fetch-origin.js';
 
+/** The limit of silence begins only with the connection. */
+const CONNECT_LIMIT_MS = 10_000;
 /** The first viewer of a segment waits until it is encoded. */
 const RESPONSE_LIMIT_MS = 120_000;
 /** The longest time without a byte of a body, while its reader waits: the origin may read it from a store that is slow. */
@@ -13,7 +15,10 @@ const BODY_STALL_MS = 20_000;
 const TRIES = 2;
 
 /** Keeps connections to one origin open. The body of an answer fails when it stalls, for 20 s by default. */
-export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_MS } = {}): Origin => {
+export const createOriginClient = (
+  baseUrl: string,
+  { bodyStallMs = BODY_STALL_MS, connectLimitMs = CONNECT_LIMIT_MS } = {},
+): Origin => {
   const base = new URL(baseUrl);
   const prefix = base.pathname.replace(/\/$/, '');
   const isSecure = base.protocol === 'https:';
@@ -31,6 +36,12 @@ export const createOriginClient = (baseUrl: string, { bodyStallMs = BODY_STALL_M
         headers: { ...given, ...sizes, host: base.host } as OutgoingHttpHeaders,
       });
       sent.setTimeout(RESPONSE_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
+      const unconnected = setTimeout(() => sent.destroy(new Error('no connection in time')), connectLimitMs);
+      sent.once('close', () => clearTimeout(unconnected));
+      sent.once('socket', (socket) => {
+        if (sent.reusedSocket) clearTimeout(unconnected);
+        else socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(unconnected));
+      });
       sent.once('response', (response) => resolve({ response }));
       sent.on('error', (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
       sent.end(body);

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -77,6 +78,20 @@ describe.concurrent('a server that freezes in the middle of a body', () => {
     await sleep(1.5 * PATIENT_MS);
     expect(await buffer(response.body)).toEqual(BYTES);
     patient.stop();
+  });
+
+  it('is given up as the origin of an edge before it is connected', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const hurried = createOriginClient(`https://127.0.0.1:${port}`, { connectLimitMs: STALL_MS });
+    const failure = hurried.fetch({ method: 'GET', path: '/', headers: {} });
+    await expect(failure).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: { message: 'no connection in time' },
+    });
+    hurried.stop();
+    silent.close();
   });
 
   it('is given up as a provider of models or of speech recognition, or as another service', async () => {
