@@ -59,6 +59,8 @@ export const run = async () => {
     return async () => (await hedge.run(send))[Symbol.dispose]();
   });
   for (const [name, result] of Object.entries({ without, hedged }))
-    console.log(`${name}: p50 ${result.p50} ms, p99 ${result.p99} ms, p99.9 ${result.p999} ms, ${result.requests} requests`);
+    console.log(
+      `${name}: p50 ${result.p50} ms, p99 ${result.p99} ms, p99.9 ${result.p999} ms, ${result.requests} requests`,
+    );
   console.log(`${((100 * (hedged.requests - READS)) / READS).toFixed(1)} % more requests`);
 };

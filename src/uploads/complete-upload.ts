@@ -3,11 +3,11 @@ import type { Row } from '../db/schema.js';
 import { saveEarlyPlayback } from '../db/tables/assets/asset-ingest.js';
 import { lockUpload, updateUpload } from '../db/tables/assets/upload.js';
 import { findEnvironment } from '../db/tables/server/environment.js';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { checkNewAsset, insertNewAsset } from '../domain/assets/create-asset.js';
 import type { DomainContext } from '../domain/context.js';
 import { queues } from '../domain/queues.js';
 import type { AssetRequest } from '../domain/requests/asset-request.js';
+import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 

@@ -1,10 +1,10 @@
 import type { Row } from '../db/schema.js';
 import { insertUpload } from '../db/tables/assets/upload.js';
-import { newId } from '../lib/ids.js';
 import { checkNewAsset } from '../domain/assets/create-asset.js';
 import type { DomainContext } from '../domain/context.js';
 import { queues } from '../domain/queues.js';
 import type { UploadRequest } from '../domain/requests/asset-request.js';
+import { newId } from '../lib/ids.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**

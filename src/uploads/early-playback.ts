@@ -1,9 +1,9 @@
 import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
 import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../db/tables/assets/upload.js';
-import { newId } from '../lib/ids.js';
 import type { DomainContext } from '../domain/context.js';
 import type { AssetRequest } from '../domain/requests/asset-request.js';
 import { roleOfInput } from '../domain/requests/inputs.js';
+import { newId } from '../lib/ids.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /** The settings of an upload's asset. */
