@@ -59,7 +59,7 @@ export class BlockFetcher {
   }
 
   /** Resolves when all of `ranges` is present. */
-  async fetch(ranges: ByteRanges): Promise<void> {
+  async load(ranges: ByteRanges): Promise<void> {
     const { blockBytes } = this.options;
     for (const [first, end] of this.missingRuns(ranges)) {
       const fetching = this.fetchBlocks(first, end);

@@ -79,7 +79,7 @@ export class StagedRangeSource implements RangeSource {
       resolve();
     };
     try {
-      await this.blocks.fetch(ranges);
+      await this.blocks.load(ranges);
       const { staged, version } = this.options;
       return { path: staged.path, staged: { ranges, version }, release };
     } catch (error) {

@@ -53,7 +53,7 @@ export class LocalCopies {
     if (!blocks) return { path, release };
     try {
       const ranges = blocks.widen(needed ?? [{ start: 0, end: copy.sizeBytes }]);
-      await blocks.fetch(ranges);
+      await blocks.load(ranges);
       this.#sizes.set(copy, blocks.fetchedBytes);
       await this.#evict();
       return { path, staged: needed && { ranges, version: copy.version }, release };
