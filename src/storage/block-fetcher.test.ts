@@ -30,10 +30,10 @@ const start = (alter: (bytes: Buffer) => Buffer) => {
 
 it('fetches each block once, and what has arrived otherwise not at all', async () => {
   const { blocks, stored, asked, arrive } = start((bytes) => bytes);
-  await blocks.fetch([{ start: BLOCK + 5, end: BLOCK + 6 }]);
-  await blocks.fetch([{ start: BLOCK, end: 2 * BLOCK }]);
+  await blocks.load([{ start: BLOCK + 5, end: BLOCK + 6 }]);
+  await blocks.load([{ start: BLOCK, end: 2 * BLOCK }]);
   arrive(BLOCK / 2);
-  await blocks.fetch([{ start: 0, end: file.length }]);
+  await blocks.load([{ start: 0, end: file.length }]);
   expect(asked).toEqual([
     [BLOCK, 2 * BLOCK],
     [BLOCK / 2, BLOCK],
@@ -45,18 +45,18 @@ it('fetches each block once, and what has arrived otherwise not at all', async (
 it('refuses a range that ends early, and asks for it again', async () => {
   let lacks = 1;
   const { blocks, stored, asked } = start((bytes) => bytes.subarray(0, bytes.length - lacks));
-  await expect(blocks.fetch([{ start: 0, end: file.length }])).rejects.toMatchObject({
+  await expect(blocks.load([{ start: 0, end: file.length }])).rejects.toMatchObject({
     code: 'unavailable',
     details: { start: 0, end: file.length, received: file.length - 1 },
   });
   expect([0, 1, 2, 3].some((block) => blocks.isFetched(block))).toBe(false);
   lacks = 0;
-  await blocks.fetch([{ start: 0, end: file.length }]);
+  await blocks.load([{ start: 0, end: file.length }]);
   expect([asked.length, stored.equals(file), blocks.isFetched(3)]).toEqual([2, true, true]);
 });
 
 it('stores nothing behind the end of a range', async () => {
   const { blocks, stored } = start((bytes) => Buffer.concat([bytes, Buffer.alloc(10, 'x')]));
-  await expect(blocks.fetch([{ start: 0, end: 1 }])).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(blocks.load([{ start: 0, end: 1 }])).rejects.toMatchObject({ code: 'unavailable' });
   expect(stored.subarray(BLOCK).every((byte) => byte === 0)).toBe(true);
 });
