@@ -15,12 +15,12 @@ const load = async (url: string): Promise<Tile[]> => {
  */
 export const createPreviews = (url: string): ((seconds: number) => Promise<void>) => {
   let tiles: Promise<Tile[]> | undefined;
-  let wanted = 0;
+  let wantedTime = 0;
   return async (seconds) => {
     if (url === '') return;
-    wanted = seconds;
+    wantedTime = seconds;
     tiles ??= load(url).catch(() => []);
-    const tile = (await tiles).findLast(({ startSeconds }) => startSeconds <= wanted);
+    const tile = (await tiles).findLast(({ startSeconds }) => startSeconds <= wantedTime);
     if (!tile) return;
     const image = element('preview-image');
     image.hidden = false;

@@ -14,11 +14,11 @@ const COLLECT_MS = 400;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 10_000;
 
-let isAway = false;
+let isUnavailable = false;
 const listeners = new Set<() => void>();
-const setAway = (value: boolean): void => {
-  if (isAway === value) return;
-  isAway = value;
+const setUnavailable = (value: boolean): void => {
+  if (isUnavailable === value) return;
+  isUnavailable = value;
   for (const listener of listeners) listener();
 };
 
@@ -29,14 +29,14 @@ export const useServerAway = (): boolean =>
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => isAway,
+    () => isUnavailable,
   );
 
 /** Resolves when the server can be reached, as far as is known. */
 export const whenReachable = (): Promise<void> =>
   new Promise((resolve) => {
     const check = (): void => {
-      if (isAway) return;
+      if (isUnavailable) return;
       listeners.delete(check);
       resolve();
     };
@@ -79,7 +79,7 @@ const openStream = (): (() => void) => {
       if (isMissing) void queryClient.invalidateQueries();
       isMissing = false;
       failures = 0;
-      setAway(false);
+      setUnavailable(false);
     };
     source.addEventListener('reset', () => void queryClient.invalidateQueries());
     for (const type of liveTypes) {
@@ -97,12 +97,12 @@ const openStream = (): (() => void) => {
       void get('/console/api/session').then(
         () => {
           // A proxy may refuse streams. Then what is displayed is loaded again with each try.
-          setAway(false);
+          setUnavailable(false);
           if (failures > 1) void queryClient.invalidateQueries({ refetchType: 'active' });
         },
         (error: unknown) => {
           if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionQuery.queryKey, null);
-          else setAway(true);
+          else setUnavailable(true);
         },
       );
       retryTimer = setTimeout(open, Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS));
@@ -122,7 +122,7 @@ const openStream = (): (() => void) => {
     window.removeEventListener('online', open);
     document.removeEventListener('visibilitychange', followVisibility);
     close();
-    setAway(false);
+    setUnavailable(false);
   };
 };
 

@@ -5,10 +5,10 @@ import { Button } from '../ui/button';
 
 /** Says that the server can't be reached. The app tries again by itself, and what is displayed is then loaded again. */
 export const AwayBanner = (): ReactNode => {
-  const isAway = useServerAway();
+  const isUnavailable = useServerAway();
   return (
     <div role="status" className="away-place">
-      {isAway && (
+      {isUnavailable && (
         <div className="notice notice-warning away">
           <CloudOff aria-hidden />
           <p>The server can't be reached. What you see may be out of date. Trying again …</p>

@@ -60,9 +60,9 @@ const isKnown = (id: string): Promise<boolean> =>
   );
 
 const keyOf = async (environmentId: string): Promise<SigningKey> => {
-  const kept = (await settled((await openStore('readonly')).get(environmentId))) as SigningKey | undefined;
+  const storedKey = (await settled((await openStore('readonly')).get(environmentId))) as SigningKey | undefined;
   // It may have been revoked.
-  if (kept && (await isKnown(kept.id))) return kept;
+  if (storedKey && (await isKnown(storedKey.id))) return storedKey;
   const created = await createKey();
   await settled((await openStore('readwrite')).put(created, environmentId));
   return created;

@@ -11,7 +11,7 @@ interface Question {
   /** The verb of the title. */
   readonly action: string;
   /** The other button; `Cancel` unless told. */
-  readonly refusal?: string;
+  readonly rejection?: string;
   /** Of the button; `danger` unless told. */
   readonly look?: 'primary' | 'danger';
 }
@@ -47,7 +47,7 @@ export const ConfirmDialog = (): ReactNode => {
           <AlertDialog.Title className="dialog-title">{question.title}</AlertDialog.Title>
           <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
           <div className="dialog-actions">
-            <AlertDialog.Close className="button button-normal">{question.refusal ?? 'Cancel'}</AlertDialog.Close>
+            <AlertDialog.Close className="button button-normal">{question.rejection ?? 'Cancel'}</AlertDialog.Close>
             <Button look={question.look ?? 'danger'} onClick={() => question.response(true)}>
               {question.action}
             </Button>

@@ -29,7 +29,7 @@ const readEntry = async (entry: FileSystemEntry): Promise<File[]> => {
 export const filesOf = async (transfer: DataTransfer): Promise<File[]> => {
   // Before anything is awaited, because the browser forgets them.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found: File[] = [];
-  for (const entry of entries) found.push(...(await readEntry(entry)));
-  return found;
+  const files: File[] = [];
+  for (const entry of entries) files.push(...(await readEntry(entry)));
+  return files;
 };

@@ -32,8 +32,8 @@ const read = (): Kept => {
 export const keptUploads = {
   list: (environmentId: string): readonly (KeptUpload & { readonly fingerprint: string })[] =>
     Object.entries(read())
-      .filter(([, kept]) => kept.environmentId === environmentId)
-      .map(([fingerprint, kept]) => ({ ...kept, fingerprint })),
+      .filter(([, upload]) => upload.environmentId === environmentId)
+      .map(([fingerprint, upload]) => ({ ...upload, fingerprint })),
   find: (fingerprint: string): KeptUpload | undefined => read()[fingerprint],
   keep: (fingerprint: string, upload: KeptUpload): void =>
     localStorage.setItem(KEY, JSON.stringify({ ...read(), [fingerprint]: upload })),

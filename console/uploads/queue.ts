@@ -47,19 +47,19 @@ const KEEP_BYTES = 1_000_000;
 
 /** The uploads of this window, the oldest first. They go on while other screens are displayed. */
 export const uploads = createStore<readonly UploadItem[]>([]);
-const works = new Map<string, Work>();
+const tasks = new Map<string, Work>();
 let lastKey = 0;
 
 const find = (key: string): UploadItem | undefined => uploads.get().find((item) => item.key === key);
 const change = (key: string, values: Partial<UploadItem>): void =>
   uploads.set(uploads.get().map((item) => (item.key === key ? { ...item, ...values } : item)));
-const add = (item: Omit<UploadItem, 'key'>, work: Work): void => {
+const add = (item: Omit<UploadItem, 'key'>, task: Work): void => {
   const key = String(++lastKey);
-  works.set(key, work);
+  tasks.set(key, task);
   uploads.set([...uploads.get(), { key, ...item }]);
 };
 const drop = (key: string): void => {
-  works.delete(key);
+  tasks.delete(key);
   uploads.set(uploads.get().filter((item) => item.key !== key));
 };
 const fail = (key: string, error: unknown): void => {
@@ -75,8 +75,8 @@ const startNext = (): void => {
     if (state !== 'queued') continue;
     free--;
     change(key, { state: 'uploading' });
-    const work = works.get(key)!;
-    (work.url === undefined ? sendFile(key, work) : sendUrl(key, work)).catch((error: unknown) => fail(key, error));
+    const task = tasks.get(key)!;
+    (task.url === undefined ? sendFile(key, task) : sendUrl(key, task)).catch((error: unknown) => fail(key, error));
   }
 };
 
@@ -102,9 +102,10 @@ const findUpload = async (
   { environmentId, settings }: Work,
 ): Promise<{ id: string; path: string; isKnown: boolean }> => {
   const fingerprint = fingerprintOf(file, environmentId);
-  const kept = keptUploads.find(fingerprint);
-  const known = kept && (await getUpload(kept.uploadId).catch(() => undefined));
-  if (kept && known?.status === 'waiting') return { id: kept.uploadId, path: kept.path, isKnown: true };
+  const keptUpload = keptUploads.find(fingerprint);
+  const serverUpload = keptUpload && (await getUpload(keptUpload.uploadId).catch(() => undefined));
+  if (keptUpload && serverUpload?.status === 'waiting')
+    return { id: keptUpload.uploadId, path: keptUpload.path, isKnown: true };
   const created = await createUpload(file.name, settings);
   // The same origin as the console, also when the server tells others a different one.
   const { pathname, search } = new URL(created.url!);
@@ -120,11 +121,11 @@ const findUpload = async (
   return { id: created.id, path, isKnown: false };
 };
 
-const sendFile = async (key: string, work: Work): Promise<void> => {
-  const file = work.file!;
-  const fingerprint = fingerprintOf(file, work.environmentId);
+const sendFile = async (key: string, task: Work): Promise<void> => {
+  const file = task.file!;
+  const fingerprint = fingerprintOf(file, task.environmentId);
   const { Upload, DetailedError } = await import('tus-js-client');
-  const { id, path, isKnown } = await findUpload(file, work);
+  const { id, path, isKnown } = await findUpload(file, task);
   // It was paused or removed meanwhile.
   if (find(key)?.state !== 'uploading') return;
   change(key, { uploadId: id });
@@ -141,7 +142,7 @@ const sendFile = async (key: string, work: Work): Promise<void> => {
       change(key, { sent });
       if (sent - keptBytes < KEEP_BYTES) return;
       keptBytes = sent;
-      const { environmentId } = work;
+      const { environmentId } = task;
       keptUploads.keep(fingerprint, { uploadId: id, path, name: file.name, size: file.size, sent, environmentId });
     },
     onSuccess: () => {
@@ -151,7 +152,7 @@ const sendFile = async (key: string, work: Work): Promise<void> => {
     },
     onError: (error) => fail(key, error instanceof DetailedError ? readProblem(error) : error),
   });
-  work.tus = tus;
+  task.tus = tus;
   tus.start();
 };
 
@@ -169,13 +170,13 @@ const readProblem = (error: { originalResponse: { getBody(): string } | null }):
 export const addFiles = (files: readonly File[], environmentId: string, settings: NewAssetSettings): void => {
   for (const file of files) {
     const fingerprint = fingerprintOf(file, environmentId);
-    const kept = keptUploads.find(fingerprint);
+    const keptUpload = keptUploads.find(fingerprint);
     const interrupted = uploads
       .get()
-      .find(({ state, uploadId }) => state === 'interrupted' && uploadId === kept?.uploadId);
+      .find(({ state, uploadId }) => state === 'interrupted' && uploadId === keptUpload?.uploadId);
     if (interrupted) drop(interrupted.key);
     add(
-      { name: file.name, size: file.size, sent: kept?.sent ?? 0, state: 'queued' },
+      { name: file.name, size: file.size, sent: keptUpload?.sent ?? 0, state: 'queued' },
       { file, environmentId, settings },
     );
   }
@@ -200,7 +201,7 @@ export const recallInterrupted = (environmentId: string): void => {
 
 export const pauseUpload = (key: string): void => {
   change(key, { state: 'paused' });
-  void works.get(key)?.tus?.abort();
+  void tasks.get(key)?.tus?.abort();
   startNext();
 };
 
@@ -213,12 +214,12 @@ export const resumeUpload = (key: string): void => {
 /** Takes an upload out of the list. One that isn't complete is cancelled. */
 export const removeUpload = (key: string): void => {
   const item = find(key);
-  const work = works.get(key);
-  if (!item || !work) return;
-  void work.tus?.abort();
+  const task = tasks.get(key);
+  if (!item || !task) return;
+  void task.tus?.abort();
   drop(key);
   if (item.uploadId !== undefined && item.state !== 'sent') {
-    for (const { fingerprint, uploadId } of keptUploads.list(work.environmentId)) {
+    for (const { fingerprint, uploadId } of keptUploads.list(task.environmentId)) {
       if (uploadId === item.uploadId) keptUploads.forget(fingerprint);
     }
     // It may have ended by itself; otherwise it times out.

@@ -7,7 +7,8 @@ import { UploadRow } from './upload-row';
 import { useOutcomes } from './use-outcomes';
 
 const summaryOf = (states: readonly string[]): string => {
-  const count = (...wanted: readonly string[]): number => states.filter((state) => wanted.includes(state)).length;
+  const count = (...countedStates: readonly string[]): number =>
+    states.filter((state) => countedStates.includes(state)).length;
   const parts = [
     [count('uploading', 'queued'), 'uploading'],
     [count('paused'), 'paused'],

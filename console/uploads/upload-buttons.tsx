@@ -15,11 +15,12 @@ export const UploadButtons = (): ReactNode => {
   const add = useAddUploads();
   const take = (event: ChangeEvent<HTMLInputElement>, isFolder: boolean): void => {
     const chosen = [...(event.target.files ?? [])];
-    const wanted = isFolder ? chosen.filter(isMedia) : chosen;
+    const mediaFiles = isFolder ? chosen.filter(isMedia) : chosen;
     // The same file can be chosen again.
     event.target.value = '';
-    if (chosen.length > 0 && wanted.length === 0) notifyError(new Error('There is no video or audio in this folder.'));
-    void add.files(wanted);
+    if (chosen.length > 0 && mediaFiles.length === 0)
+      notifyError(new Error('There is no video or audio in this folder.'));
+    void add.files(mediaFiles);
   };
   return (
     <>

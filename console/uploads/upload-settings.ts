@@ -21,7 +21,7 @@ const areMeant = (others: readonly File[]): Promise<boolean> => {
     title: `Upload ${isOne ? `“${others[0]!.name}”` : `${others.length} files`} anyway?`,
     text: `${isOne ? 'It does' : 'They do'} not look like video or audio, and such files end as errored assets.`,
     action: 'Upload anyway',
-    refusal: `Leave ${isOne ? 'it' : 'them'} out`,
+    rejection: `Leave ${isOne ? 'it' : 'them'} out`,
     look: 'primary',
   });
 };

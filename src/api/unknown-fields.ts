@@ -23,41 +23,46 @@ const MAX_NAME_CHARACTERS = 64;
 
 /** Finds the fields that no form of the schema has, at any depth; at most 20 of them. */
 export const findUnknownFields = (schema: TSchema, body: unknown): UnknownField[] => {
-  const found: UnknownField[] = [];
-  collect([schema as SchemaKeywords], body, [], found);
-  return found;
+  const unknownFields: UnknownField[] = [];
+  collect([schema as SchemaKeywords], body, [], unknownFields);
+  return unknownFields;
 };
 
-const collect = (given: readonly SchemaKeywords[], value: unknown, path: Path, found: UnknownField[]): void => {
-  const forms = given.flatMap((form) => form.anyOf ?? [form]);
+const collect = (
+  schemas: readonly SchemaKeywords[],
+  value: unknown,
+  path: Path,
+  unknownFields: UnknownField[],
+): void => {
+  const forms = schemas.flatMap((form) => form.anyOf ?? [form]);
   if (Array.isArray(value)) {
     const items = forms.flatMap(({ items: item }) => item ?? []);
-    for (const [index, item] of value.entries()) collect(items, item, [...path, index], found);
+    for (const [index, item] of value.entries()) collect(items, item, [...path, index], unknownFields);
     return;
   }
   const objects = forms.flatMap(({ properties }) => (properties ? [properties] : []));
   if (!isObject(value) || objects.length === 0 || forms.some((form) => form['x-free'])) return;
   const current = objects.flatMap((properties) => Object.entries(properties).filter(([, field]) => !field.deprecated));
-  const known = [...new Set(current.map(([name]) => name))];
+  const knownNames = [...new Set(current.map(([name]) => name))];
   for (const [name, part] of Object.entries(value)) {
-    if (found.length >= MAX_FIELDS) return;
+    if (unknownFields.length >= MAX_FIELDS) return;
     const fields = objects.flatMap((properties) => (Object.hasOwn(properties, name) ? [properties[name]!] : []));
-    if (fields.length > 0) collect(fields, part, [...path, name], found);
-    else found.push(unknown(path, name, known));
+    if (fields.length > 0) collect(fields, part, [...path, name], unknownFields);
+    else unknownFields.push(unknown(path, name, knownNames));
   }
 };
 
-const unknown = (path: Path, name: string, known: readonly string[]): UnknownField => {
+const unknown = (path: Path, name: string, knownNames: readonly string[]): UnknownField => {
   const short = name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
-  const meant = nearest(name, known);
+  const meant = nearest(name, knownNames);
   return { name: formatPath([...path, short]), meant: meant && formatPath([...path, meant]) };
 };
 
 /** The known name with the fewest differences, if a third of its letters or less differ. */
-const nearest = (name: string, known: readonly string[]): string | undefined => {
+const nearest = (name: string, knownNames: readonly string[]): string | undefined => {
   if (name.length > MAX_NAME_CHARACTERS) return undefined;
   const plain = withoutStyle(name);
-  const [best] = known
+  const [best] = knownNames
     .map((candidate) => ({ candidate, edits: distance(plain, withoutStyle(candidate)) }))
     .filter(({ candidate, edits }) => edits <= candidate.length / 3)
     .sort((a, b) => a.edits - b.edits);

@@ -51,7 +51,7 @@ const lists: Readonly<Record<string, (config: Config) => Promise<Candidates>>> =
  * error.
  */
 export const completeIds = async (
-  { kind, flags, given }: WantedIds,
+  { kind, flags, givenWords }: WantedIds,
   sources: Omit<ConfigSources, 'flags'>,
 ): Promise<Candidates> => {
   const settings = Object.values(options).flatMap(({ variable }) => {
@@ -60,9 +60,9 @@ export const completeIds = async (
   });
   try {
     const { config } = loadConfig({ flags: Object.fromEntries(settings), ...sources });
-    const found = await pTimeout(lists[kind]?.(config) ?? Promise.resolve([]), { milliseconds: LIMIT_MS });
+    const candidates = await pTimeout(lists[kind]?.(config) ?? Promise.resolve([]), { milliseconds: LIMIT_MS });
     // A candidate is a line with a tab between ID and description.
-    return found.filter(([id]) => !given.includes(id)).map(([id, doc]) => [id, doc.replace(/\s+/g, ' ')]);
+    return candidates.filter(([id]) => !givenWords.includes(id)).map(([id, doc]) => [id, doc.replace(/\s+/g, ' ')]);
   } catch {
     return [];
   }

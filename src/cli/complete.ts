@@ -10,7 +10,7 @@ export interface WantedIds {
   /** Flags with their values, which may say where the server is. */
   readonly flags: Readonly<Record<string, string>>;
   /** Those that the command line has already. */
-  readonly given: readonly string[];
+  readonly givenWords: readonly string[];
 }
 
 /** Candidates, the names of files, or IDs. */
@@ -27,7 +27,7 @@ export const complete = (root: Parser, words: readonly string[]): Completion => 
   const before = words.slice(0, -1);
   const partial = words.at(-1) ?? '';
   let parser = root;
-  const given: string[] = [];
+  const givenWords: string[] = [];
   const flags: Record<string, string> = {};
   let flagOfNext: Parser['options'][number] | undefined;
   for (const word of before) {
@@ -40,9 +40,9 @@ export const complete = (root: Parser, words: readonly string[]): Completion => 
     if (nested) parser = nested;
     // Nothing can be said about a command that does not exist.
     else if (parser.commands.length > 0) return [];
-    else given.push(word);
+    else givenWords.push(word);
   }
-  if (flagOfNext?.long === '--environment') return { kind: 'env', flags, given: [] };
+  if (flagOfNext?.long === '--environment') return { kind: 'env', flags, givenWords: [] };
   if (flagOfNext) return valuesOf(flagOfNext);
   if (partial.startsWith('-')) {
     return parser.options
@@ -50,13 +50,13 @@ export const complete = (root: Parser, words: readonly string[]): Completion => 
       .map(({ long, description }) => [long!, description] as const);
   }
   if (parser.commands.length > 0) return parser.commands.map((command) => [command.name(), command.summary()]);
-  const wanted =
-    parser.registeredArguments[given.length] ?? parser.registeredArguments.findLast(({ variadic }) => variadic);
-  if (!wanted) return [];
-  if (wanted.name() === 'shell') return ['bash', 'zsh', 'fish'].map((shell) => [shell, '']);
-  if (FILES.has(wanted.name())) return ':files';
-  const kind = kindOf(parser, wanted.name());
-  return kind === undefined ? [] : { kind, flags, given };
+  const argument =
+    parser.registeredArguments[givenWords.length] ?? parser.registeredArguments.findLast(({ variadic }) => variadic);
+  if (!argument) return [];
+  if (argument.name() === 'shell') return ['bash', 'zsh', 'fish'].map((shell) => [shell, '']);
+  if (FILES.has(argument.name())) return ':files';
+  const kind = kindOf(parser, argument.name());
+  return kind === undefined ? [] : { kind, flags, givenWords };
 };
 
 /** What an argument names; undefined when it is no ID of this server. */

@@ -27,9 +27,9 @@ const groupSummaries = new Map(commandGroups.flatMap(({ summaries }) => Object.e
  * @throws KinoraError `config_invalid`
  */
 export const parseCommandLine = (argv: readonly string[], version: string): Invocation | undefined => {
-  let found: Invocation | undefined;
+  let foundInvocation: Invocation | undefined;
   const root = createParser((invocation) => {
-    found = invocation;
+    foundInvocation = invocation;
   });
   root.version(version, '--version', 'print the version');
   try {
@@ -38,7 +38,7 @@ export const parseCommandLine = (argv: readonly string[], version: string): Invo
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw usageError(error.message.replace(/^error: /, ''));
   }
-  return found;
+  return foundInvocation;
 };
 
 /**
@@ -76,7 +76,7 @@ export const createParser = (onFound: (invocation: Invocation) => void): Parser 
   return root;
 };
 
-const addGroup = (root: Parser, { title, members }: CommandGroup, onFound: (found: Invocation) => void): void => {
+const addGroup = (root: Parser, { title, members }: CommandGroup, onFound: (invocation: Invocation) => void): void => {
   for (const [words, command] of Object.entries(members)) {
     const [first, second] = words.split(' ') as [string, string?];
     const parent =
@@ -110,7 +110,7 @@ const argumentTerm = (argument: Parser['registeredArguments'][number]): string =
   return argument.required ? `<${text}>` : `[${text}]`;
 };
 
-const fill = (parser: Parser, words: string, command: Command, onFound: (found: Invocation) => void): void => {
+const fill = (parser: Parser, words: string, command: Command, onFound: (invocation: Invocation) => void): void => {
   const sentence = `${command.summary[0]!.toUpperCase()}${command.summary.slice(1)}.`;
   parser
     .summary(command.summary)
@@ -126,12 +126,12 @@ const fill = (parser: Parser, words: string, command: Command, onFound: (found: 
   const examples = command.examples.map((example) => `  ${example}`);
   parser.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
   parser.action(() => {
-    const given = valuesOf(parser, own);
+    const values = valuesOf(parser, own);
     const settings = valuesOf(
       parser,
       parser.options.filter((option) => !own.includes(option)),
     );
-    onFound({ words, command, args: parser.args, flags: given, settings: byVariable(settings) });
+    onFound({ words, command, args: parser.args, flags: values, settings: byVariable(settings) });
   });
 };
 

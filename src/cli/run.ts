@@ -21,7 +21,7 @@ const exitStatusOf = (error: unknown): number => {
  * npm interprets flags before `--` as its own settings and only passes them on as environment
  * variables.
  */
-const refuseFlagsTakenByNpm = (env: Environment): void => {
+const rejectFlagsTakenByNpm = (env: Environment): void => {
   if (env.npm_lifecycle_event !== 'start') return;
   const taken = Object.values(options)
     .map(({ variable }) => flagOf(variable))
@@ -35,14 +35,14 @@ const refuseFlagsTakenByNpm = (env: Environment): void => {
 
 const run = async (argv: readonly string[]): Promise<number> => {
   const environment = readEnvironment();
-  refuseFlagsTakenByNpm(environment.env);
+  rejectFlagsTakenByNpm(environment.env);
   if (argv[0] === '__complete') {
     // For the shells, which begin the words with --.
     const parser = createParser(() => undefined);
     const response = complete(parser, argv.slice(2));
-    const found =
+    const completions =
       typeof response === 'object' && 'kind' in response ? await completeIds(response, environment) : response;
-    print(found === ':files' ? found : found.map((candidate) => candidate.join('\t')).join('\n'));
+    print(completions === ':files' ? completions : completions.map((candidate) => candidate.join('\t')).join('\n'));
     return 0;
   }
   const invocation = parseCommandLine(argv, kinoraVersion());

@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
-import type { BucketPlace } from '../lib/bucket-url.js';
+import type { BucketPath } from '../lib/bucket-url.js';
 
 /** Converts the text of an option to a value. */
 export interface Kind<T> {
@@ -74,8 +74,8 @@ export const roleList: Kind<readonly Role[]> = {
   form: `comma-separated list of ${ROLES.map((role) => `\`${role}\``).join(', ')}`,
   parse: (value) => {
     const names = new Set(value.split(',').map((part) => part.trim()));
-    const found = ROLES.filter((role) => names.delete(role));
-    if (found.length > 0 && names.size === 0) return found;
+    const roles = ROLES.filter((role) => names.delete(role));
+    if (roles.length > 0 && names.size === 0) return roles;
     throw wrong(`a comma-separated list of ${ROLES.join(', ')}`, value);
   },
 };
@@ -110,8 +110,8 @@ export const boolean: Kind<boolean> = {
 export const oneOf = <T extends string>(...values: readonly T[]): Kind<T> => ({
   form: values.map((value) => `\`${value}\``).join(', '),
   parse: (value) => {
-    const found = values.find((candidate) => candidate === value);
-    if (found !== undefined) return found;
+    const match = values.find((candidate) => candidate === value);
+    if (match !== undefined) return match;
     throw wrong(`one of ${values.join(', ')}`, value);
   },
 });
@@ -267,7 +267,7 @@ export const accessToken: Kind<string> = {
 };
 
 /** A bucket, and what every key in it begins with. */
-export const blobs: Kind<'file' | BucketPlace> = {
+export const blobs: Kind<'file' | BucketPath> = {
   form: '`file` or `s3://bucket/prefix`',
   parse: (value) => {
     if (value === 'file') return value;
@@ -281,12 +281,12 @@ export const blobs: Kind<'file' | BucketPlace> = {
   },
 };
 
-export const bucketPlaces: Kind<readonly BucketPlace[]> = {
+export const bucketPaths: Kind<readonly BucketPath[]> = {
   form: 'comma-separated list of `s3://bucket/prefix`',
   parse: (value) =>
     value.split(',').map((part) => {
-      const place = blobs.parse(part.trim());
-      if (place === 'file') throw wrong('a comma-separated list of s3://bucket/prefix', value);
-      return place;
+      const path = blobs.parse(part.trim());
+      if (path === 'file') throw wrong('a comma-separated list of s3://bucket/prefix', value);
+      return path;
     }),
 };

@@ -30,14 +30,14 @@ export const loadConfig = (sources: ConfigSources): { readonly config: Config } 
   const { envFileText = '' } = sources;
   problems.push(...findNoAssignments(envFileText));
   const fromFile = parseEnv(envFileText);
-  const given = new Map<string, Given>([
+  const rawValues = new Map<string, Given>([
     ...readVariables(fromFile, ' in .env', problems),
     ...readVariables(sources.env, '', problems),
     ...readFlags(sources.flags ?? {}, problems),
   ]);
   const config = Object.fromEntries(
     Object.entries(options as Record<string, Option>)
-      .map(([key, option]) => [key, readOption(option, given.get(option.variable), problems)] as const)
+      .map(([key, option]) => [key, readOption(option, rawValues.get(option.variable), problems)] as const)
       .filter(([, value]) => value !== undefined),
   );
   if (problems.length === 0 && (config.webhookUrl === undefined) !== (config.webhookSecret === undefined))
@@ -93,14 +93,14 @@ const findNoAssignments = (text: string): string[] => {
   return problems;
 };
 
-const readOption = (option: Option, given: Given | undefined, problems: string[]): unknown => {
-  if (given === undefined) {
+const readOption = (option: Option, rawValue: Given | undefined, problems: string[]): unknown => {
+  if (rawValue === undefined) {
     return option.default === undefined ? option.computed?.value() : option.kind.parse(option.default);
   }
   try {
-    return option.kind.parse(given.text);
+    return option.kind.parse(rawValue.text);
   } catch (error) {
-    problems.push(`${given.name} ${(error as Error).message}.`);
+    problems.push(`${rawValue.name} ${(error as Error).message}.`);
     return undefined;
   }
 };

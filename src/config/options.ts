@@ -7,7 +7,7 @@ import {
   bearerToken,
   blobs,
   boolean,
-  bucketPlaces,
+  bucketPaths,
   databaseUrl,
   directory,
   durationMs,
@@ -262,7 +262,7 @@ export const options = {
     doc: 'Where sources and everything else that must not be lost are stored: `file` is the data directory, `s3://bucket/prefix` a bucket with the S3 protocol.',
   },
   sourceBuckets: {
-    kind: bucketPlaces,
+    kind: bucketPaths,
     variable: 'KINORA_SOURCE_BUCKETS',
     section: 'Storage',
     doc: 'Buckets whose objects inputs may name as `s3://bucket/key`. They are played in place, without a copy. The options of S3 below apply to them as well.',

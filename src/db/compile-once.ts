@@ -10,15 +10,15 @@ export const compileOnce = <V extends readonly unknown[], R>(
 ): ((db: Queryable, ...values: V) => Promise<R[]>) => {
   let compiled: CompiledQuery<R> | undefined;
   /** Placeholders for the values, by position, used while the query is built. */
-  const places: object[] = [];
+  const placeholders: object[] = [];
   return async (db, ...values) => {
     if (!compiled) {
-      for (let i = 0; i < values.length; i++) places.push({});
-      compiled = build(db, ...(places as unknown as V)).compile();
+      for (let i = 0; i < values.length; i++) placeholders.push({});
+      compiled = build(db, ...(placeholders as unknown as V)).compile();
     }
     const parameters = compiled.parameters.map((parameter) => {
-      const place = places.indexOf(parameter as object);
-      return place < 0 ? parameter : values[place];
+      const position = placeholders.indexOf(parameter as object);
+      return position < 0 ? parameter : values[position];
     });
     const { rows } = await db.executeQuery<R>({ ...compiled, parameters });
     return rows;

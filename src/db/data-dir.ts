@@ -43,9 +43,9 @@ export const findLooseModes = (dataDir: string): LooseEntry[] => {
     ),
   ];
   return paths.flatMap((path) => {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    const isLoose = found && (found.isFile() || found.isDirectory()) && (found.mode & OTHERS) !== 0;
-    return isLoose ? [{ path, mode: found.mode & 0o7777 }] : [];
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    const isLoose = stats && (stats.isFile() || stats.isDirectory()) && (stats.mode & OTHERS) !== 0;
+    return isLoose ? [{ path, mode: stats.mode & 0o7777 }] : [];
   });
 };
 

@@ -15,7 +15,7 @@ export type Queryable = Kysely<Schema>;
 export interface Database {
   readonly engine: 'pglite' | 'postgres';
   readonly queryable: Queryable;
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(task: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * Calls `handler` for every NOTIFY on `channel`, delivered at commit. The connection to an external server may be lost:
    * `onMissed` is called once it is back, because notifications of the meantime are lost too. Returns a function that stops

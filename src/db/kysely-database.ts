@@ -35,8 +35,8 @@ export class KyselyDatabase implements Database {
     });
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.queryable.transaction().execute(work);
+  transaction<T>(task: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.queryable.transaction().execute(task);
   }
 
   listen(...of: Parameters<Database['listen']>): ReturnType<Database['listen']> {

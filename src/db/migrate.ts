@@ -39,12 +39,16 @@ const fourDigits = (number: number): string => String(number).padStart(4, '0');
  * @throws KinoraError `config_invalid`
  */
 const checkUnknown = (applied: readonly Applied[], migrations: readonly Migration[]): void => {
-  const known = new Set(migrations.map(({ name }) => name));
+  const ownNames = new Set(migrations.map(({ name }) => name));
   const level = Math.max(0, ...migrations.map(({ name }) => numberOf(name)));
   // Without a value: a build that did not store it has applied it, so this build must have it as well.
-  const refused = applied.filter(({ name, needs }) => !known.has(name) && (needs ?? Number.POSITIVE_INFINITY) > level);
-  if (refused.length === 0) return;
-  const names = refused.map(({ name, needs }) => (needs === null ? name : `${name}, which needs ${fourDigits(needs)}`));
+  const rejected = applied.filter(
+    ({ name, needs }) => !ownNames.has(name) && (needs ?? Number.POSITIVE_INFINITY) > level,
+  );
+  if (rejected.length === 0) return;
+  const names = rejected.map(({ name, needs }) =>
+    needs === null ? name : `${name}, which needs ${fourDigits(needs)}`,
+  );
   throw new KinoraError('config_invalid', {
     messages: [
       `The database was upgraded by another version of Kinora, and this one, which has migrations up to ${fourDigits(level)}, can't use it: it has ${names.sort().join('; ')}. Install that version, or restore the backup that was made before the upgrade.`,

@@ -62,10 +62,10 @@ export const checkVersion = async (directory: string): Promise<void> => {
     },
   );
   if (version === PG_MAJOR) return;
-  const found = version === undefined ? 'is not a database directory' : `was made by PostgreSQL ${version}`;
+  const problem = version === undefined ? 'is not a database directory' : `was made by PostgreSQL ${version}`;
   throw new KinoraError('config_invalid', {
     messages: [
-      `The directory ${directory} ${found}; this version of Kinora opens PostgreSQL ${PG_MAJOR} directories only. ` +
+      `The directory ${directory} ${problem}; this version of Kinora opens PostgreSQL ${PG_MAJOR} directories only. ` +
         'Use the version of Kinora that created it, or move its contents with a backup.',
     ],
   });

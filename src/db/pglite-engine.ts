@@ -73,18 +73,18 @@ export class PgliteEngine implements Engine {
   }
 
   async listen(channel: string, handler: (payload: string) => void): Promise<() => Promise<void>> {
-    const known = this.#handlers.get(channel) ?? new Set();
-    this.#handlers.set(channel, known.add(handler));
+    const handlers = this.#handlers.get(channel) ?? new Set();
+    this.#handlers.set(channel, handlers.add(handler));
     try {
       // Also for a channel with a handler: its own LISTEN may fail yet.
       await this.pool.query(`listen "${channel}"`);
     } catch (error) {
-      known.delete(handler);
+      handlers.delete(handler);
       throw error;
     }
     this.#thread.channels.add(channel);
     // The session keeps listening: a channel without a handler costs nothing.
-    return async () => void known.delete(handler);
+    return async () => void handlers.delete(handler);
   }
 
   async snapshot(target: string): Promise<void> {

@@ -35,23 +35,23 @@ const explainRefusal = (cause: unknown, url: string): KinoraError => {
   // Not connected: it says where the driver finds the server, without the password.
   const { host, port, user, database } = new pg.Client({ connectionString: url });
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const place = `The database server at ${host}:${port}`;
+  const server = `The database server at ${host}:${port}`;
   if (isDatabaseUnavailable(cause)) {
     // An error that stands for several, one for each address, has no message.
     const reason = (cause as Error).message || code;
-    const messages = [`${place} can't be used now (${reason}): start it, or correct KINORA_DATABASE_URL.`];
+    const messages = [`${server} can't be used now (${reason}): start it, or correct KINORA_DATABASE_URL.`];
     return new KinoraError('unavailable', { messages });
   }
   switch (code) {
     case '3D000':
-      return configInvalid(`${place} has no database "${database}": create it, or correct KINORA_DATABASE_URL.`);
+      return configInvalid(`${server} has no database "${database}": create it, or correct KINORA_DATABASE_URL.`);
     case '28P01':
       return configInvalid(
-        `${place} rejects the password or does not know the user "${user}": correct KINORA_DATABASE_URL, or the user.`,
+        `${server} rejects the password or does not know the user "${user}": correct KINORA_DATABASE_URL, or the user.`,
       );
     default:
       return configInvalid(
-        `${place} refuses the user "${user}": correct KINORA_DATABASE_URL, or what the server allows.`,
+        `${server} refuses the user "${user}": correct KINORA_DATABASE_URL, or what the server allows.`,
         cause,
       );
   }

@@ -26,12 +26,12 @@ export class PostgresListener {
     handler: (payload: string) => void,
     onMissed: () => void = () => undefined,
   ): Promise<() => Promise<void>> {
-    const known = this.#handlers.get(channel) ?? new Set();
-    this.#handlers.set(channel, known.add(handler));
+    const handlers = this.#handlers.get(channel) ?? new Set();
+    this.#handlers.set(channel, handlers.add(handler));
     this.#whenMissed.add(onMissed);
     const stop = (): void => {
-      known.delete(handler);
-      if (known.size === 0 && this.#handlers.get(channel) === known) this.#handlers.delete(channel);
+      handlers.delete(handler);
+      if (handlers.size === 0 && this.#handlers.get(channel) === handlers) this.#handlers.delete(channel);
       this.#whenMissed.delete(onMissed);
     };
     try {

@@ -1,6 +1,6 @@
 import type { Database, Queryable, Transaction } from '../db/database.js';
 import type { Row } from '../db/schema.js';
-import type { BucketPlace } from '../lib/bucket-url.js';
+import type { BucketPath } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
 import type { ArtifactUrls } from './signing/artifact-urls.js';
@@ -32,7 +32,7 @@ export interface DomainContext {
   readonly wire: WireFormat;
   readonly artifactUrls: ArtifactUrls;
   /** What inputs may name in place. */
-  readonly sourceBuckets: readonly BucketPlace[];
+  readonly sourceBuckets: readonly BucketPath[];
   /** Speech recognition is configured. */
   readonly recognizesSpeech: boolean;
   /** Undefined on a server without robots. */

@@ -28,7 +28,7 @@ const OTHER_PLAN = 'the stored file has another plan';
  * checked.
  */
 export class FirstSegments {
-  private started: { readonly plan: Plan; readonly made: Promise<void>; readonly end: LinkedAbort } | undefined;
+  private started: { readonly plan: Plan; readonly finished: Promise<void>; readonly end: LinkedAbort } | undefined;
 
   /**
    * `early` is what plays already. Without it, the files in the cache are those of an earlier
@@ -42,9 +42,9 @@ export class FirstSegments {
   /** Starts making the segments of a plan that may not be used. */
   start(plan: Plan): void {
     const end = createLinkedAbort(this.context.signal);
-    this.started = { plan, made: this.removeAndWarm(plan, end.signal), end };
+    this.started = { plan, finished: this.removeAndWarm(plan, end.signal), end };
     // Unless it is waited for, its failure means nothing: the plan may be the wrong one.
-    this.started.made.catch(() => undefined);
+    this.started.finished.catch(() => undefined);
   }
 
   /** Removes what was made by another plan. */
@@ -55,13 +55,13 @@ export class FirstSegments {
 
   /** Waits for the segments of `plan`, which are made unless they have been started. */
   make(plan: Plan): Promise<void> {
-    return this.started?.made ?? this.warm(plan, this.context.signal);
+    return this.started?.finished ?? this.warm(plan, this.context.signal);
   }
 
   /** Ends what has been started. */
   async stop(): Promise<void> {
     this.started?.end[Symbol.dispose]();
-    await this.started?.made.catch(() => undefined);
+    await this.started?.finished.catch(() => undefined);
     this.started = undefined;
   }
 

@@ -16,7 +16,7 @@ import { makesSameFiles } from '../media/plan/same-files.js';
 import { longestSegmentSeconds } from '../media/plan/segment-times.js';
 import { arrivedPart } from '../media/source/arrived-part.js';
 import { findConstantRate, isMatroskaFormat, isMovFormat, listFrames } from '../media/source/frames.js';
-import { refusals } from '../media/source/refusals.js';
+import { rejections } from '../media/source/rejections.js';
 import type { SourceFacts } from '../media/source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../media/source/source-index.js';
 import { decodeSourceIndex } from '../media/source/source-index-codec.js';
@@ -74,20 +74,20 @@ export class Planner {
    * The plan of a stored file whose facts and index are known. The frames are transcoded first if
    * they have to be.
    */
-  async whole(file: SourceFile, index: SourceIndex, work: WholeFileWork): Promise<Plan> {
+  async whole(file: SourceFile, index: SourceIndex, task: WholeFileWork): Promise<Plan> {
     const { facts, settings } = file;
-    const isDirect = !work.knownProblem && whyTranscoded(facts, index) === undefined;
+    const isDirect = !task.knownProblem && whyTranscoded(facts, index) === undefined;
     const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
     const [problem, scale] = await Promise.all([
-      work.knownProblem ?? this.findProblem(file, index, work.sanity),
-      direct && this.measureScale(file, direct, index.video, work.onLikely),
+      task.knownProblem ?? this.findProblem(file, index, task.sanity),
+      direct && this.measureScale(file, direct, index.video, task.onLikely),
     ]);
-    if (direct && !problem) return finishPlan(direct, { bitrateScale: scale, gain: await work.measureGain(direct) });
+    if (direct && !problem) return finishPlan(direct, { bitrateScale: scale, gain: await task.measureGain(direct) });
     if (file.staged) throw needsWholeFile();
-    const mezzanine = problem && (await work.transcode(problem));
+    const mezzanine = problem && (await task.transcode(problem));
     const draft = draftPlan({ facts, index, settings, mezzanine });
     const bitrateScale = await this.measureScale(file, draft, mezzanine?.index);
-    return finishPlan(draft, { bitrateScale, gain: await work.measureGain(draft) });
+    return finishPlan(draft, { bitrateScale, gain: await task.measureGain(draft) });
   }
 
   /**
@@ -134,7 +134,7 @@ export class Planner {
    * as a file that ends there. `known` are the facts from an earlier call. Undefined when too
    * little has arrived; a reason when the rest of the file may change the segments.
    */
-  async prefix(receivedBytes: number, known: SourceFacts | undefined): Promise<GrownPlan | string | undefined> {
+  async prefix(receivedBytes: number, knownFacts: SourceFacts | undefined): Promise<GrownPlan | string | undefined> {
     const { assetId, blobs } = this.context;
     const arrived = [{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }];
     // More arrives while they are read: no bytes after the staged ones may be used.
@@ -146,7 +146,7 @@ export class Planner {
         await file.release();
       }
     };
-    const facts = known ?? (await this.probe(read, true));
+    const facts = knownFacts ?? (await this.probe(read, true));
     const index = arrivedPart(await this.index(read, facts, true), facts);
     if (!index) return undefined;
     const reason = whyTranscoded(facts, index);
@@ -226,5 +226,5 @@ export const checkPlan = (plan: Plan): void => {
   if (plan.durationSeconds <= 0) reject('The input file does not contain any playable duration.');
   checkDuration(plan.durationSeconds);
   if (plan.video && longestSegmentSeconds(plan.video) > MAX_SEGMENT_SECONDS)
-    reject(refusals.damagedBy('the timestamps of its video leave gaps that are too long'));
+    reject(rejections.damagedBy('the timestamps of its video leave gaps that are too long'));
 };

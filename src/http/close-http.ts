@@ -31,8 +31,8 @@ export const watchConnections = (app: FastifyInstance): ((limitMs: number) => Pr
       app.server.closeIdleConnections();
       for (const [socket, withoutResponse] of connections) {
         const isResponding = [...withoutResponse].some(({ complete }) => complete);
-        const known = silence.get(socket);
-        const checks = !isResponding && known?.bytes === socket.bytesRead ? known.checks + 1 : 0;
+        const earlier = silence.get(socket);
+        const checks = !isResponding && earlier?.bytes === socket.bytesRead ? earlier.checks + 1 : 0;
         silence.set(socket, { bytes: socket.bytesRead, checks });
         if (checks >= STALLED_CHECKS) socket.destroy();
       }

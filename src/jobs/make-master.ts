@@ -55,9 +55,9 @@ export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
       const { assetId, masterId } = job.payload;
       const logger = deps.logger.child({ asset_id: assetId, job_id: job.id });
       try {
-        const work = await findMasterWork(deps.context, job.payload);
-        if (work?.status === 'preparing') {
-          await makeMaster({ ...deps, logger }, job.payload, work, signal);
+        const task = await findMasterWork(deps.context, job.payload);
+        if (task?.status === 'preparing') {
+          await makeMaster({ ...deps, logger }, job.payload, task, signal);
           await completeMaster(deps.context, job.payload);
         }
       } catch (error) {
@@ -87,15 +87,15 @@ export const createMasterWorkers = (deps: MasterDeps): QueueWorker[] => [
 const makeMaster = async (
   deps: MasterDeps,
   order: MasterOrder,
-  work: MasterWork,
+  task: MasterWork,
   signal: AbortSignal,
 ): Promise<void> => {
   try {
-    await make(deps, order, work.plan, planMaster(work), signal);
+    await make(deps, order, task.plan, planMaster(task), signal);
   } catch (error) {
     if (!isRemuxFailure(error)) throw error;
     deps.logger.warn({ err: error }, 'master cannot be copied, encoding');
-    await make(deps, order, work.plan, planEncodedMaster(work), signal);
+    await make(deps, order, task.plan, planEncodedMaster(task), signal);
   }
 };
 
@@ -110,7 +110,7 @@ const make = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const source: PlayableAsset = { id: assetId, plan };
-  const asset: PlayableAsset = { ...source, further: masterRenditions(master, playedKey(source)) };
+  const asset: PlayableAsset = { ...source, additional: masterRenditions(master, playedKey(source)) };
   const { video, audio } = master;
   const videoTracks = video && 'encode' in video ? [segmentsTrack(MASTER_VIDEO, plan.video!)] : [];
   const audioTracks = audio && 'encode' in audio ? [segmentsTrack(MASTER_AUDIO, audio.encode)] : [];

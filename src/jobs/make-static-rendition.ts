@@ -70,16 +70,16 @@ const makeRendition = async (deps: RenditionDeps, job: RenditionJob, signal: Abo
   const { state, blobs } = deps;
   const { assetId, renditionId } = job;
   const partsPrefix = renditionPartsPrefix(assetId, renditionId);
-  const work = await state.find(renditionId);
-  if (!work) return;
-  if (work.rendition.status !== 'preparing') return blobs.deletePrefix(partsPrefix);
-  const plan = work.plan as Plan;
-  const file = planFile(work, plan);
+  const task = await state.find(renditionId);
+  if (!task) return;
+  if (task.rendition.status !== 'preparing') return blobs.deletePrefix(partsPrefix);
+  const plan = task.plan as Plan;
+  const file = planFile(task, plan);
   if (!file) return state.skip(renditionId);
 
   const startedMs = deps.clock.monotonicMs();
-  const video = file.size && chooseVideoRendition(plan.video!, file.size, work.asset.video_quality);
-  const asset: PlayableAsset = { id: assetId, plan, further: video && { video: [video] } };
+  const video = file.size && chooseVideoRendition(plan.video!, file.size, task.asset.video_quality);
+  const asset: PlayableAsset = { id: assetId, plan, additional: video && { video: [video] } };
   const written = await writeSegmentsFile(deps, {
     asset,
     tracks: tracksOf(plan, video?.name),

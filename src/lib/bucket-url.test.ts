@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bucketObjectOf, isInPlace } from './bucket-url.js';
+import { bucketObjectOf, isUnderPath } from './bucket-url.js';
 
 test.each([
   ['s3://masters/a.mp4', { bucket: 'masters', key: 'a.mp4' }],
@@ -28,7 +28,7 @@ test.each([
 
 test('a prefix covers whole parts of keys', () => {
   const object = { bucket: 'masters', key: 'films/2026/a.mp4' };
-  const covers = (bucket: string, prefix: string) => isInPlace(object, { bucket, prefix });
+  const covers = (bucket: string, prefix: string) => isUnderPath(object, { bucket, prefix });
   expect(covers('masters', '')).toBe(true);
   expect(covers('masters', 'films')).toBe(true);
   expect(covers('masters', 'films/2026')).toBe(true);

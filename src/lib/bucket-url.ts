@@ -1,5 +1,5 @@
 /** A bucket, and the part of it whose keys begin with `prefix/`; all of it with an empty prefix. */
-export interface BucketPlace {
+export interface BucketPath {
   readonly bucket: string;
   readonly prefix: string;
 }
@@ -22,5 +22,5 @@ export const bucketObjectOf = (url: string): BucketObject | undefined => {
   return bucket !== undefined && isPlain && Buffer.byteLength(key) <= MAX_KEY_BYTES ? { bucket, key } : undefined;
 };
 
-export const isInPlace = ({ bucket, key }: BucketObject, place: BucketPlace): boolean =>
-  bucket === place.bucket && (place.prefix === '' || key.startsWith(`${place.prefix}/`));
+export const isUnderPath = ({ bucket, key }: BucketObject, path: BucketPath): boolean =>
+  bucket === path.bucket && (path.prefix === '' || key.startsWith(`${path.prefix}/`));

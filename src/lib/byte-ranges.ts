@@ -30,8 +30,8 @@ export const coversRange = (ranges: ByteRanges, start: number, end: number): boo
   ranges.some((range) => range.start <= start && end <= range.end);
 
 /** The bytes of `wanted` that are not in `present`. */
-export const missingRanges = (wanted: ByteRanges, present: ByteRanges): ByteRange[] =>
-  wanted.flatMap((range) => {
+export const missingRanges = (needed: ByteRanges, present: ByteRanges): ByteRange[] =>
+  needed.flatMap((range) => {
     const missing: ByteRange[] = [];
     let at = range.start;
     for (const { start, end } of present) {

@@ -3,7 +3,7 @@ import { throwIfAborted } from './abort.js';
 import { KinoraError } from './errors.js';
 
 /** Runs `work` when a slot is free, in the order of the calls. */
-export type Limiter = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+export type Limiter = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits the number of concurrent calls; the others wait.
@@ -11,7 +11,7 @@ export type Limiter = <T>(signal: AbortSignal, work: () => Promise<T>) => Promis
  */
 export const createLimiter = (slots: number): Limiter => {
   const limit = pLimit(slots);
-  return (signal, work) =>
+  return (signal, task) =>
     new Promise((resolve, reject) => {
       const leave = (): void => reject(new KinoraError('cancelled', { cause: signal.reason }));
       if (signal.aborted) return leave();
@@ -19,7 +19,7 @@ export const createLimiter = (slots: number): Limiter => {
       limit(async () => {
         throwIfAborted(signal);
         signal.removeEventListener('abort', leave);
-        return work();
+        return task();
       }).then(resolve, reject);
     });
 };

@@ -59,7 +59,7 @@ export class Problems {
     if (this.#found.length === 0) return;
     const placeOf = placesIn(body);
     const placed = this.#found.map(({ path, message }) => ({ message, place: placeOf(path) }));
-    placed.sort((a, b) => comparePlaces(a.place, b.place));
+    placed.sort((a, b) => comparePositions(a.place, b.place));
     throw new KinoraError('invalid_parameters', { messages: placed.map(({ message }) => message) });
   }
 }
@@ -70,9 +70,9 @@ const placesIn = (body: unknown): ((path: Path) => number[]) => {
   // problems would otherwise take too long.
   const numbered = new Map<object, ReadonlyMap<string, number>>();
   const numberOf = (object: object, key: string): number => {
-    const known = numbered.get(object) ?? new Map(Object.keys(object).map((name, at) => [name, at]));
-    numbered.set(object, known);
-    return known.get(key) ?? -1;
+    const positions = numbered.get(object) ?? new Map(Object.keys(object).map((name, at) => [name, at]));
+    numbered.set(object, positions);
+    return positions.get(key) ?? -1;
   };
   return (path) => {
     let value = body;
@@ -84,8 +84,8 @@ const placesIn = (body: unknown): ((path: Path) => number[]) => {
   };
 };
 
-const comparePlaces = (a: readonly number[], b: readonly number[]): number => {
-  const differing = a.findIndex((place, at) => place !== b[at]);
+const comparePositions = (a: readonly number[], b: readonly number[]): number => {
+  const differing = a.findIndex((position, at) => position !== b[at]);
   return differing < 0 ? a.length - b.length : a[differing]! - (b[differing] ?? -1);
 };
 

@@ -17,15 +17,17 @@ export interface SegmentMessage extends PeerSegment {
  * The plan is in the message, so that a server needs no database to make a segment for another one.
  */
 export const writeSegmentMessage = ({ asset, ...rest }: SegmentMessage): string => {
-  const { id, plan, further } = asset;
-  const additional = further && { video: further.video, audio: further.audio && [...further.audio] };
-  return JSON.stringify({ ...rest, asset: { id, plan, further: additional } });
+  const { id, plan, additional } = asset;
+  // The name that servers of the same generation know.
+  const further = additional && { video: additional.video, audio: additional.audio && [...additional.audio] };
+  return JSON.stringify({ ...rest, asset: { id, plan, further } });
 };
 
 /** Reads a message whose signature is valid: its content is that of another server. */
 export const readSegmentMessage = (text: string): SegmentMessage => {
   const { asset, ...rest } = JSON.parse(text);
-  const audio: [string, AlternateAudio][] | undefined = asset.further?.audio;
-  const further = asset.further && { ...asset.further, audio: audio && new Map(audio) };
-  return { ...rest, asset: { ...asset, further } };
+  const { further, ...playable } = asset;
+  const audio: [string, AlternateAudio][] | undefined = further?.audio;
+  const additional = further && { ...further, audio: audio && new Map(audio) };
+  return { ...rest, asset: { ...playable, additional } };
 };

@@ -13,7 +13,7 @@ import {
 export interface PlayableAsset {
   readonly id: string;
   readonly plan: Plan;
-  readonly further?: AdditionalRenditions;
+  readonly additional?: AdditionalRenditions;
   /** Only this server has its source: no other one is asked for its segments. */
   readonly isLocal?: boolean;
 }

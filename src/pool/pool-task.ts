@@ -1,5 +1,5 @@
 import { KinoraError } from '../lib/errors.js';
-import { refusals } from '../media/source/refusals.js';
+import { rejections } from '../media/source/rejections.js';
 import { defaultDeadlineMs } from './job-limits.js';
 import type { MediaProcess, Outcome } from './media-process.js';
 import type { MediaJob, MediaResults } from './protocol.js';
@@ -92,7 +92,7 @@ const failureOf = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type: 'done' 
     // It would take as long again.
     if (outcome.overCpuLimit)
       return new KinoraError('invalid_input', {
-        messages: [refusals.damagedBy('its index takes too much CPU time to read')],
+        messages: [rejections.damagedBy('its index takes too much CPU time to read')],
         details,
       });
     return new KinoraError(outcome.beforeStart ? 'unavailable' : 'media_crashed', { details });

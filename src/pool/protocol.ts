@@ -81,7 +81,7 @@ export interface ComplexityJob {
   readonly source: MediaSource;
   readonly streamIndex: number;
   readonly timeBase: Rational;
-  readonly places: readonly SamplePosition[];
+  readonly positions: readonly SamplePosition[];
   readonly width: number;
   readonly height: number;
   readonly frameRate: Rational;

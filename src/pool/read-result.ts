@@ -15,16 +15,16 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NO_PLAIN_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO']);
 const READ_SIZE_BYTES = 2 ** 20;
 
-const refused = (reason: string, cause?: unknown): KinoraError =>
+const rejected = (reason: string, cause?: unknown): KinoraError =>
   new KinoraError('media_failed', { cause, details: { stage: 'result', reason } });
 
 const openResult = async (path: string): Promise<{ handle: FileHandle; sizeBytes: number }> => {
   const handle = await open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
-    throw NO_PLAIN_FILE.has(error.code ?? '') ? refused('no plain file', error) : error;
+    throw NO_PLAIN_FILE.has(error.code ?? '') ? rejected('no plain file', error) : error;
   });
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw refused('no plain file');
+    if (!stats.isFile()) throw rejected('no plain file');
     return { handle, sizeBytes: stats.size };
   } catch (error) {
     await handle.close();
@@ -36,11 +36,11 @@ const openResult = async (path: string): Promise<{ handle: FileHandle; sizeBytes
 export const readResult = async (path: string, maxBytes: number): Promise<Buffer> => {
   const { handle, sizeBytes } = await openResult(path);
   try {
-    if (sizeBytes > maxBytes) throw refused(`${sizeBytes} bytes are too many`);
+    if (sizeBytes > maxBytes) throw rejected(`${sizeBytes} bytes are too many`);
     const bytes = Buffer.alloc(sizeBytes);
     for (let done = 0; done < sizeBytes; ) {
       const { bytesRead } = await handle.read(bytes, done, sizeBytes - done, done);
-      if (bytesRead === 0) throw refused('it became shorter');
+      if (bytesRead === 0) throw rejected('it became shorter');
       done += bytesRead;
     }
     return bytes;

@@ -6,8 +6,8 @@ import { isKinoraError, KinoraError } from '../lib/errors.js';
 const storable = (text: string): string => text.replaceAll('\0', '');
 
 export const toJobError = (error: unknown): JobError => {
-  const known = isKinoraError(error) ? error : new KinoraError('internal_error');
-  return { code: known.code, messages: known.messages.map(storable), detail: causeChain(error) };
+  const kinoraError = isKinoraError(error) ? error : new KinoraError('internal_error');
+  return { code: kinoraError.code, messages: kinoraError.messages.map(storable), detail: causeChain(error) };
 };
 
 export const fromJobError = (stored: JobError | null): KinoraError => {

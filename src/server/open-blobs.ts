@@ -91,21 +91,21 @@ const STORE_FILE = 'store';
  * A server with another place would not find what is stored.
  * @throws KinoraError `config_invalid`
  */
-const keepPlace = async (blobDir: string, settings: S3Settings | undefined): Promise<void> => {
+const keepBlobUrlFile = async (blobDir: string, settings: S3Settings | undefined): Promise<void> => {
   const file = join(blobDir, STORE_FILE);
-  const place = settings && `s3://${settings.bucket}/${settings.prefix}`;
-  const known = existsSync(file) ? (await readFile(file, 'utf8')).trim() : undefined;
-  if (known === place) return;
-  if (known !== undefined) {
-    const message = `The blobs of this data directory are in ${known}: set KINORA_BLOBS to it. If they were copied to another place, delete ${file}.`;
+  const url = settings && `s3://${settings.bucket}/${settings.prefix}`;
+  const storedUrl = existsSync(file) ? (await readFile(file, 'utf8')).trim() : undefined;
+  if (storedUrl === url) return;
+  if (storedUrl !== undefined) {
+    const message = `The blobs of this data directory are in ${storedUrl}: set KINORA_BLOBS to it. If they were copied to another place, delete ${file}.`;
     throw new KinoraError('config_invalid', { messages: [message] });
   }
   const stored = join(blobDir, 'assets');
   if (existsSync(stored) && (await readdir(stored)).length > 0) {
-    const message = `The blobs of this data directory are in ${stored}: copy this directory to ${place}/assets and rename it, or set KINORA_BLOBS=file.`;
+    const message = `The blobs of this data directory are in ${stored}: copy this directory to ${url}/assets and rename it, or set KINORA_BLOBS=file.`;
     throw new KinoraError('config_invalid', { messages: [message] });
   }
-  await writeFile(file, `${place}\n`);
+  await writeFile(file, `${url}\n`);
 };
 
 /** `blobDir` has the blobs, or what is unfinished and copied of them. */
@@ -114,7 +114,7 @@ const openOwnBlobs = async ({ config, logger, phases }: Base, blobDir: string): 
   const settings = s3SettingsOf(config);
   const objects = settings && (await openBucketWhenThere(settings, logger));
   if (objects) phases.push({ name: 'S3', end: () => objects.close() });
-  await keepPlace(blobDir, settings);
+  await keepBlobUrlFile(blobDir, settings);
   if (!objects) return new DiskBlobStore(blobDir);
   logger.info({ blobs: describeBucket(settings) }, 'blobs in S3');
   return S3BlobStore.open({
@@ -145,7 +145,7 @@ export const openBlobs = async (
     },
   });
   const linked = await LinkedSourceStore.open({
-    ...{ blobs, clientOf, logger, places: config.sourceBuckets },
+    ...{ blobs, clientOf, logger, allowedPaths: config.sourceBuckets },
     dir: join(blobDir, '.linked'),
     maxLocalBytes: config.copySizeBytes,
   });

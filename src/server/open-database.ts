@@ -3,7 +3,7 @@ import type { Database } from '../db/database.js';
 import { migrate } from '../db/migrate.js';
 import { openDatabase } from '../db/open-database.js';
 import { ServerLock } from '../db/server-lock.js';
-import { keepBlobPlace } from '../db/tables/server/installation.js';
+import { keepBlobUrl } from '../db/tables/server/installation.js';
 import { hasLiveNode } from '../db/tables/server/node.js';
 import { bootstrap } from '../domain/access/bootstrap.js';
 import { keepConfiguredWebhook } from '../domain/webhooks/configured-webhook.js';
@@ -32,10 +32,10 @@ export const beginDatabase = ({ config, logger, phases }: Base): Promise<Databas
  */
 const keepBlobPlaceOf = async ({ blobs, databaseUrl }: Config, database: Database): Promise<void> => {
   if (!databaseUrl || blobs === 'file') return;
-  const place = `s3://${blobs.bucket}/${blobs.prefix}`;
-  const stored = await keepBlobPlace(database.queryable, place);
-  if (stored === place) return;
-  const message = `The blobs of this database are in ${stored}, not in ${place}: set KINORA_BLOBS to it. If they were copied to another place, stop all servers and run: update installation set blobs = null`;
+  const url = `s3://${blobs.bucket}/${blobs.prefix}`;
+  const stored = await keepBlobUrl(database.queryable, url);
+  if (stored === url) return;
+  const message = `The blobs of this database are in ${stored}, not in ${url}: set KINORA_BLOBS to it. If they were copied to another place, stop all servers and run: update installation set blobs = null`;
   throw new KinoraError('config_invalid', { messages: [message] });
 };
 

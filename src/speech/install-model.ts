@@ -75,7 +75,7 @@ const download = async (
     await fetcher.fetch(model.url, target, {
       maxBytes: model.sizeBytes,
       ...(validator !== undefined && { validator }),
-      onValidator: (found) => (found === undefined ? rm(path, { force: true }) : writeFile(path, found)),
+      onValidator: (validator) => (validator === undefined ? rm(path, { force: true }) : writeFile(path, validator)),
       onProgress,
     });
   } catch (error) {

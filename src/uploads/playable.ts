@@ -190,9 +190,9 @@ export class UploadPlayback {
     if (isPartial()) return this.upload.early_playback?.status === 'ended' ? undefined : this.storeFirst(MOVED);
     this.hasSearched = true;
     if (write.offsetBytes >= this.totalBytes) return;
-    const found = await search.evaluate(write, this.totalBytes);
-    if (found === 'unplayable') await this.storeFirst(NOT_IN_ORDER);
-    else if (found) await this.play(early, this.totalBytes, found === 'grows');
+    const outcome = await search.evaluate(write, this.totalBytes);
+    if (outcome === 'unplayable') await this.storeFirst(NOT_IN_ORDER);
+    else if (outcome) await this.play(early, this.totalBytes, outcome === 'grows');
   }
 
   private async play({ blobs, play }: EarlyPlayer, sizeBytes: number, grows: boolean): Promise<void> {
@@ -256,10 +256,10 @@ class StartSearch {
     const head = await write.read(0, HEAD_BYTES);
     // These can be read without their end.
     if (isMatroska(head) || isTransportStream(head)) return this.needs(write, FIRST_BYTES) ? undefined : 'grows';
-    const found = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
-    if (!found) return 'unplayable';
-    if (!('atBytes' in found)) return this.needs(write, found.moov.end + FIRST_BYTES) ? undefined : 'indexed';
-    this.nextBytes = found.atBytes;
+    const moov = await findLeadingMoov((at, length) => write.read(at, length), write.offsetBytes, totalBytes);
+    if (!moov) return 'unplayable';
+    if (!('atBytes' in moov)) return this.needs(write, moov.moov.end + FIRST_BYTES) ? undefined : 'indexed';
+    this.nextBytes = moov.atBytes;
     return undefined;
   }
 

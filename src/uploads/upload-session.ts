@@ -188,8 +188,8 @@ export class UploadSession {
     try {
       await (lease ? lease.during(task) : task());
     } catch (cause) {
-      const known = asUnavailable(cause);
-      if (isKinoraError(known)) throw known;
+      const unavailable = asUnavailable(cause);
+      if (isKinoraError(unavailable)) throw unavailable;
       this.hasFailed = true;
       this.sessions.logger.error({ err: cause, upload_id: upload.id }, 'upload data not stored');
       await failUpload(this.sessions.context, upload.id, {
@@ -208,11 +208,11 @@ export class UploadSession {
     file?.playback.declareSize(totalBytes);
   }
 
-  private checkSize(totalBytes: number, known: number | undefined): void {
+  private checkSize(totalBytes: number, knownBytes: number | undefined): void {
     if (totalBytes === 0) throw invalidParameters('The file is empty.');
     if (totalBytes > this.sessions.maxBytes) throw this.tooLarge();
-    if (known !== undefined && known !== totalBytes)
-      throw invalidParameters(`The size of the file was ${known} bytes in an earlier request.`);
+    if (knownBytes !== undefined && knownBytes !== totalBytes)
+      throw invalidParameters(`The size of the file was ${knownBytes} bytes in an earlier request.`);
   }
 
   private tooLarge(): KinoraError {

@@ -49,19 +49,19 @@ describe.each([
 
 const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] => {
   const { formatName, streamIndex, timeBase, frameRate, filters } = video;
-  const places = pickSamplePositions(index.video!, formatName, timeBase);
+  const positions = pickSamplePositions(index.video!, formatName, timeBase);
   const { samples } = measureComplexity({
     kind: 'complexity',
     source: { path, formatName },
     streamIndex,
     timeBase,
-    places,
+    positions,
     ...fitInto(video.renditions.at(-1)!, SAMPLE_BOX),
     frameRate,
     filters,
     encoder: { preset: 'veryfast', crf: 21 },
   });
-  expect(samples).toHaveLength(places.length);
+  expect(samples).toHaveLength(positions.length);
   return samples;
 };
 

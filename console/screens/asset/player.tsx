@@ -8,19 +8,19 @@ interface Player {
   reload(): void;
 }
 
-interface PlayerPlace extends Player {
+interface PlayerSlot extends Player {
   attach(frame: HTMLIFrameElement): void;
 }
 
-const PlayerContext = createContext<PlayerPlace | undefined>(undefined);
+const PlayerContext = createContext<PlayerSlot | undefined>(undefined);
 
-const usePlace = (): PlayerPlace => {
-  const place = useContext(PlayerContext);
-  if (!place) throw new Error('There is no PlayerProvider.');
-  return place;
+const usePlayerSlot = (): PlayerSlot => {
+  const slot = useContext(PlayerContext);
+  if (!slot) throw new Error('There is no PlayerProvider.');
+  return slot;
 };
 
-export const usePlayer = (): Player => usePlace();
+export const usePlayer = (): Player => usePlayerSlot();
 
 export const PlayerProvider = ({ children }: { readonly children: ReactNode }): ReactNode => {
   const [video, setVideo] = useState<HTMLVideoElement>();
@@ -29,17 +29,17 @@ export const PlayerProvider = ({ children }: { readonly children: ReactNode }): 
   const attach = useCallback((loaded: HTMLIFrameElement) => {
     frame.current = loaded;
     // The player page comes from this server, so its elements can be reached.
-    const found = loaded.contentDocument?.querySelector('video') ?? undefined;
+    const element = loaded.contentDocument?.querySelector('video') ?? undefined;
     const start = startSeconds.current;
     startSeconds.current = 0;
-    if (found && start > 0) {
+    if (element && start > 0) {
       const seek = (): void => {
-        found.currentTime = start;
+        element.currentTime = start;
       };
-      if (found.readyState > 0) seek();
-      else found.addEventListener('loadedmetadata', seek, { once: true });
+      if (element.readyState > 0) seek();
+      else element.addEventListener('loadedmetadata', seek, { once: true });
     }
-    setVideo(found);
+    setVideo(element);
   }, []);
   const reload = useCallback(() => {
     if (!frame.current?.isConnected) return;
@@ -47,13 +47,13 @@ export const PlayerProvider = ({ children }: { readonly children: ReactNode }): 
     setVideo(undefined);
     frame.current.contentWindow?.location.reload();
   }, []);
-  const place = useMemo(() => ({ video, reload, attach }), [video, reload, attach]);
-  return <PlayerContext value={place}>{children}</PlayerContext>;
+  const slot = useMemo(() => ({ video, reload, attach }), [video, reload, attach]);
+  return <PlayerContext value={slot}>{children}</PlayerContext>;
 };
 
 /** The player page, from the console's own origin. */
 export const PlayerFrame = ({ url, title }: { readonly url: string; readonly title: string }): ReactNode => {
-  const { attach } = usePlace();
+  const { attach } = usePlayerSlot();
   return (
     <iframe
       className="stage"

@@ -32,10 +32,10 @@ const Uploads = (): ReactNode => {
   const [problem, setProblem] = useState<string>();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const found = readUrls(text);
-    setProblem(found.problem);
-    if (found.problem !== undefined) return;
-    add.urls(found.urls);
+    const parsedUrls = readUrls(text);
+    setProblem(parsedUrls.problem);
+    if (parsedUrls.problem !== undefined) return;
+    add.urls(parsedUrls.urls);
     setText('');
   };
   return (

@@ -178,8 +178,8 @@ const listed = new WeakMap<AssetView['asset'], Wire>();
  */
 export const serializeListedAsset = (view: AssetView): Wire => {
   const isLasting = view.master?.url === undefined && view.shots?.manifestUrl === undefined;
-  const known = isLasting ? listed.get(view.asset) : undefined;
-  const wire = known ?? serializeAsset(view);
+  const cachedResponse = isLasting ? listed.get(view.asset) : undefined;
+  const wire = cachedResponse ?? serializeAsset(view);
   if (isLasting) listed.set(view.asset, wire);
   return wire;
 };

@@ -25,8 +25,8 @@ const QUALITY_OF_TIER: ReadonlyMap<unknown, VideoQuality> = new Map([
 export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQuality): AssetRequest => {
   const problems = new Problems();
   const settings = requireJsonObject(body);
-  const known = validate(CreateAssetBody, writeOut(settings, 0, problems), [], problems);
-  const request = toRequest({ body, base: [] }, known, defaultVideoQuality);
+  const parsedBody = validate(CreateAssetBody, writeOut(settings, 0, problems), [], problems);
+  const request = toRequest({ body, base: [] }, parsedBody, defaultVideoQuality);
   if (settings[request.inputsField] == null) problems.add(['inputs'], 'is required');
   validateTogether(request, settings, 0, problems);
   problems.throwIfAny(body);
@@ -65,30 +65,30 @@ export const writeOut = (
 /** The result is valid only if no problem was found. */
 export const toRequest = (
   { body, base }: Pick<AssetRequest, 'body' | 'base'>,
-  known: CreateAssetBody,
+  parsedBody: CreateAssetBody,
   defaultVideoQuality: VideoQuality,
 ): AssetRequest => {
-  const meta = Object.entries(known.meta ?? {}).filter(([, value]) => value !== '');
-  const directives = (known.directives ?? []).map(({ id }) => id);
+  const meta = Object.entries(parsedBody.meta ?? {}).filter(([, value]) => value !== '');
+  const directives = (parsedBody.directives ?? []).map(({ id }) => id);
   return {
     body,
     base,
-    inputsField: known.input ? 'input' : 'inputs',
-    inputs: (known.inputs ?? known.input ?? []) as AssetInput[],
-    playbackPolicies: (known.playback_policies ?? known.playback_policy ?? []) as ('public' | 'signed')[],
-    advancedPlaybackPolicies: known.advanced_playback_policies ?? [],
-    staticRenditions: known.static_renditions ?? [],
-    copyOverlays: known.copy_overlays ?? true,
+    inputsField: parsedBody.input ? 'input' : 'inputs',
+    inputs: (parsedBody.inputs ?? parsedBody.input ?? []) as AssetInput[],
+    playbackPolicies: (parsedBody.playback_policies ?? parsedBody.playback_policy ?? []) as ('public' | 'signed')[],
+    advancedPlaybackPolicies: parsedBody.advanced_playback_policies ?? [],
+    staticRenditions: parsedBody.static_renditions ?? [],
+    copyOverlays: parsedBody.copy_overlays ?? true,
     settings: {
-      ...ownerColumns(known),
+      ...ownerColumns(parsedBody),
       meta: meta.length > 0 ? Object.fromEntries(meta) : null,
-      video_quality: known.video_quality ?? QUALITY_OF_TIER.get(known.encoding_tier) ?? defaultVideoQuality,
-      max_resolution_tier: known.max_resolution_tier ?? '1080p',
-      mp4_support: known.mp4_support ?? 'none',
-      master_access: known.master_access ?? 'none',
-      normalize_audio: known.normalize_audio ?? false,
-      generate_shots: known.generate_shots ?? false,
-      is_test: known.test ?? false,
+      video_quality: parsedBody.video_quality ?? QUALITY_OF_TIER.get(parsedBody.encoding_tier) ?? defaultVideoQuality,
+      max_resolution_tier: parsedBody.max_resolution_tier ?? '1080p',
+      mp4_support: parsedBody.mp4_support ?? 'none',
+      master_access: parsedBody.master_access ?? 'none',
+      normalize_audio: parsedBody.normalize_audio ?? false,
+      generate_shots: parsedBody.generate_shots ?? false,
+      is_test: parsedBody.test ?? false,
       directives: directives.length > 0 ? directives : null,
     },
   };
@@ -104,8 +104,8 @@ export const validateTogether = (
   firstPosition: 0 | 1,
   problems: Problems,
 ): void => {
-  const given = settings[request.inputsField];
-  if (Array.isArray(given) && given.length === 0)
+  const inputsValue = settings[request.inputsField];
+  if (Array.isArray(inputsValue) && inputsValue.length === 0)
     problems.add([request.inputsField], 'must contain at least one input');
   validateInputs(request.inputs, firstPosition, [request.inputsField], problems);
 

@@ -21,21 +21,21 @@ const UPLOADED_FILE = 'https://upload.invalid/';
 export const validateCreateUpload = (body: unknown, defaultVideoQuality: VideoQuality): UploadRequest => {
   const problems = new Problems();
   const below = problems.below([SETTINGS]);
-  const given = requireJsonObject(body);
-  const isGiven = isObject(given[SETTINGS]);
-  const settings = isGiven ? withoutEmptyInputs(given[SETTINGS] as Record<string, unknown>) : {};
+  const rawBody = requireJsonObject(body);
+  const isGiven = isObject(rawBody[SETTINGS]);
+  const settings = isGiven ? withoutEmptyInputs(rawBody[SETTINGS] as Record<string, unknown>) : {};
   const firstPosition = impliesMainInput([settings.inputs ?? settings.input].flat()[0]) ? 1 : 0;
   const full = writeOut(settings, firstPosition, below);
   const written = firstPosition === 0 ? withMainUrl(full, below) : full;
-  const known = validate(CreateUploadBody, { ...given, ...(isGiven && { [SETTINGS]: written }) }, [], problems);
-  const knownSettings = known.new_asset_settings ?? {};
+  const parsedBody = validate(CreateUploadBody, { ...rawBody, ...(isGiven && { [SETTINGS]: written }) }, [], problems);
+  const knownSettings = parsedBody.new_asset_settings ?? {};
   const asset = toRequest({ body, base: [SETTINGS] }, knownSettings, defaultVideoQuality);
   validateTogether(asset, settings, firstPosition, below);
   problems.throwIfAny(body);
   return {
-    corsOrigin: known.cors_origin ?? '*',
-    timeoutSeconds: known.timeout ?? DEFAULT_TIMEOUT_SECONDS,
-    test: known.test ?? false,
+    corsOrigin: parsedBody.cors_origin ?? '*',
+    timeoutSeconds: parsedBody.timeout ?? DEFAULT_TIMEOUT_SECONDS,
+    test: parsedBody.test ?? false,
     newAssetSettings: firstPosition === 0 ? withoutMainUrl(knownSettings) : knownSettings,
     asset: { ...asset, inputs: firstPosition === 0 ? withoutUrl(asset.inputs) : [{}, ...asset.inputs] },
   };
@@ -68,9 +68,9 @@ const withoutUrl = ([main = {}, ...others]: readonly AssetInput[]): AssetInput[]
   return [settings, ...others];
 };
 
-const withoutMainUrl = (known: CreateAssetBody): Record<string, unknown> =>
+const withoutMainUrl = (parsedSettings: CreateAssetBody): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(known).map(([name, value]) => [
+    Object.entries(parsedSettings).map(([name, value]) => [
       name,
       INPUTS.includes(name) ? withoutUrl(value as AssetInput[]) : value,
     ]),

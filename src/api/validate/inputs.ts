@@ -30,8 +30,8 @@ export const withoutIgnoredSettings = (input: unknown, position: number): unknow
 /** Also removes unknown fields. Undefined when no setting is left. */
 const withoutEmptyValues = (settings: Record<string, unknown>): Record<string, unknown> | undefined => {
   const isKnown = (name: string) => Object.hasOwn(OverlaySettings.properties, name);
-  const given = Object.entries(settings).filter(([name, value]) => isKnown(name) && value !== '' && value !== null);
-  return given.length > 0 ? Object.fromEntries(given) : undefined;
+  const setFields = Object.entries(settings).filter(([name, value]) => isKnown(name) && value !== '' && value !== null);
+  return setFields.length > 0 ? Object.fromEntries(setFields) : undefined;
 };
 
 /**

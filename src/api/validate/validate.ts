@@ -132,13 +132,14 @@ const checkObject = (schema: SchemaKeywords, value: unknown, path: Path, problem
     if (!isStorable(value)) problems.add(path, 'must be valid Unicode text without NUL');
     return value;
   }
-  const known: Record<string, unknown> = {};
+  const knownFields: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties!)) {
-    const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (given !== undefined && given !== null) known[name] = check(property, given, [...path, name], problems);
+    const fieldValue = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (fieldValue !== undefined && fieldValue !== null)
+      knownFields[name] = check(property, fieldValue, [...path, name], problems);
     else if (schema.required?.includes(name)) {
       problems.add([...path, name], property['x-when-absent'] ?? 'is required');
     }
   }
-  return known;
+  return knownFields;
 };

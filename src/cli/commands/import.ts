@@ -120,7 +120,7 @@ const signingKey: Command = {
     // The server gets the public half only.
     const keyText = readPublicKey(readKeyFile(file));
     const { signal } = new AbortController();
-    const server = createServerCalls({ dataDir: config.dataDir, signal, onAway: () => undefined });
+    const server = createServerCalls({ dataDir: config.dataDir, signal, onUnavailable: () => undefined });
     const environmentId = textOf(flags, '--environment');
     const target = await server('import target', { environmentId });
     const isNew = await server('import signing-key', { environmentId: target.id, id, keyText });

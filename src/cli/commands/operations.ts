@@ -36,12 +36,12 @@ const jobs: Command = {
       throw new KinoraError('not_found', { messages: [`There is no asset with the id ${JSON.stringify(assetId)}.`] });
     }
     const state = textOf(flags, '--state');
-    const found = await administer(context, 'jobs list', {
+    const jobs = await administer(context, 'jobs list', {
       limit: wholeNumberOf(flags, '--limit', 1, 10_000) ?? DEFAULT_JOBS,
       assetId,
       state,
     });
-    printRows(flags, found, ['QUEUE', 'STATE', 'ASSET', 'ATTEMPT', 'CREATED', 'ENDED', 'ERROR'], (job) => [
+    printRows(flags, jobs, ['QUEUE', 'STATE', 'ASSET', 'ATTEMPT', 'CREATED', 'ENDED', 'ERROR'], (job) => [
       job.queue,
       job.state,
       job.asset_id ?? '-',

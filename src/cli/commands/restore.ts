@@ -64,7 +64,7 @@ export const restore: Command = {
     const { dataDir, databaseUrl } = config;
     const source = resolve(args[0]!);
     const files = backupFiles(source);
-    const { database, bucket: place, database_only: isDatabaseOnly } = await readManifest(source);
+    const { database, bucket: bucketPath, database_only: isDatabaseOnly } = await readManifest(source);
     const bucket = s3SettingsOf(config);
     if (database === 'postgres' && databaseUrl === undefined) {
       throw usageError('This backup contains a PostgreSQL dump: set KINORA_DATABASE_URL to an empty database.');
@@ -72,10 +72,10 @@ export const restore: Command = {
     if (database === 'pglite' && databaseUrl !== undefined) {
       throw usageError('This backup contains the embedded database: restore it without KINORA_DATABASE_URL.');
     }
-    if (place !== undefined && !bucket) {
-      throw usageError(`The blobs of this backup are in ${place}: set KINORA_BLOBS and the settings of S3.`);
+    if (bucketPath !== undefined && !bucket) {
+      throw usageError(`The blobs of this backup are in ${bucketPath}: set KINORA_BLOBS and the settings of S3.`);
     }
-    if (place === undefined && bucket) {
+    if (bucketPath === undefined && bucket) {
       throw usageError('This backup contains its blobs: restore it without KINORA_BLOBS.');
     }
     if (isDatabaseOnly && existsSync(join(dataDir, 'db'))) {

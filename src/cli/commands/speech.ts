@@ -7,9 +7,9 @@ import { print, printRows } from '../support/print.js';
 import { Progress } from '../support/progress.js';
 
 const findModel = (name: string): KnownModel => {
-  const model = knownModels.find((known) => known.name === name);
+  const model = knownModels.find((candidate) => candidate.name === name);
   if (model) return model;
-  const names = knownModels.map((known) => known.name).join(', ');
+  const names = knownModels.map((candidate) => candidate.name).join(', ');
   throw usageError(`There is no model ${JSON.stringify(name)}; there are ${names}.`);
 };
 

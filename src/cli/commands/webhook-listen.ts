@@ -11,7 +11,7 @@ import { print, printError, printJsonLine } from '../support/print.js';
 /** Longer than the server waits, because a developer may stop in a debugger. */
 const LIMIT_MS = 30_000;
 /** For a receiver that answers with a failure. One that can't be reached is tried until it can. */
-const MAX_REFUSALS = 5;
+const MAX_REJECTIONS = 5;
 const PAUSE = { baseMs: 500, maxMs: 5_000 };
 const SECRET = /^[\x21-\x7e]{8,256}$/;
 
@@ -57,14 +57,14 @@ interface Forwarding {
 /** Every attempt is reported, so that an event that arrives twice is no surprise. */
 const forward = async (event: ApiEvent, { url, secret, report }: Forwarding): Promise<void> => {
   const body = JSON.stringify(event);
-  for (let number = 1, refusals = 0; ; number++) {
+  for (let number = 1, rejections = 0; ; number++) {
     const attempt = await send(url, secret, body);
     if (isAccepted(attempt)) {
       report(event, number, attempt, 'delivered');
       return;
     }
-    if (attempt.status !== undefined) refusals += 1;
-    const isOver = refusals === MAX_REFUSALS;
+    if (attempt.status !== undefined) rejections += 1;
+    const isOver = rejections === MAX_REJECTIONS;
     report(event, number, attempt, isOver ? 'given up' : 'trying again');
     if (isOver) return;
     await delay(backoffMs(number, PAUSE));

@@ -107,9 +107,9 @@ export class Borrowing {
 }
 
 /** What was deleted at the source needs no return. */
-const ignoreMissing = async <T>(work: Promise<T>): Promise<T | undefined> => {
+const ignoreMissing = async <T>(request: Promise<T>): Promise<T | undefined> => {
   try {
-    return await work;
+    return await request;
   } catch (error) {
     if (isKinoraError(error, 'not_found')) return undefined;
     throw error;

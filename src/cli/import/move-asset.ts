@@ -47,8 +47,8 @@ export const moveAsset = async (context: MoveContext, listed: SourceAsset): Prom
   const { id } = listed;
   const end = (outcome: Outcome, notes: readonly string[]): Moved => ({ ...describe(listed), outcome, notes });
   const status = await server('import status', { assetId: id });
-  const known = whatIsKnown(status);
-  if (known) return end(known.outcome, known.notes);
+  const earlierOutcome = whatIsKnown(status);
+  if (earlierOutcome) return end(earlierOutcome.outcome, earlierOutcome.notes);
   const borrowed = status.borrowed ?? {};
   // The list may show what an earlier run has changed.
   const source = withoutBorrowed(listed, borrowed);
@@ -105,9 +105,9 @@ interface Move {
 }
 
 /** Undefined when everything of the plan is ready here, otherwise why not. */
-const tryMove = async (move: Move, begun: ImportStatus, onStarted: () => void): Promise<string | undefined> => {
+const tryMove = async (move: Move, started: ImportStatus, onStarted: () => void): Promise<string | undefined> => {
   const { context, plan, source, notes } = move;
-  let status = begun;
+  let status = started;
   let failure: string | undefined;
   const planNotes = notes.length;
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {

@@ -42,8 +42,8 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 export const openImport = async (options: SourceOptions): Promise<OpenImport> => {
   const { dataDir, signal, onWait, environmentId } = options;
   const sourceUrl = withoutSlash(options.sourceUrl ?? MUX_URL);
-  const onAway = (): void => onWait('The server here does not answer. Waiting for it.');
-  const server = createServerCalls({ dataDir, signal, onAway });
+  const onUnavailable = (): void => onWait('The server here does not answer. Waiting for it.');
+  const server = createServerCalls({ dataDir, signal, onUnavailable });
   const { settings } = await server('status', {});
   const target = await server('import target', { environmentId });
   const api = createSourceApi({

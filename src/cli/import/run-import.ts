@@ -44,7 +44,7 @@ export const runImport = async (options: ImportOptions): Promise<ImportReport> =
   const assets: Moved[] = [];
   const running = new Set<Promise<void>>();
   let failure: unknown;
-  const work = async (source: SourceAsset): Promise<void> => {
+  const moveSource = async (source: SourceAsset): Promise<void> => {
     const moved = isDryRun ? await preview(options, source) : await moveAsset(options, source);
     assets.push(moved);
     options.onMoved(moved);
@@ -53,7 +53,7 @@ export const runImport = async (options: ImportOptions): Promise<ImportReport> =
     for await (const source of selectAssets(options)) {
       while (running.size >= options.concurrency) await Promise.race(running);
       if (stopping.aborted || failure !== undefined) break;
-      const task = work(source)
+      const task = moveSource(source)
         .catch((error: unknown) => {
           failure ??= error;
         })
@@ -110,14 +110,14 @@ const newOf = <T extends { readonly id: string }>(page: readonly T[], seen: Set<
 
 const preview = async ({ server, ...options }: ImportOptions, source: SourceAsset): Promise<Moved> => {
   const { state, asset } = await server('import status', { assetId: source.id });
-  const known = { ...describe(source), notes: [] };
-  if (state === 'done') return { ...known, outcome: 'present' };
+  const described = { ...describe(source), notes: [] };
+  if (state === 'done') return { ...described, outcome: 'present' };
   if (asset && state === undefined)
-    return { ...known, outcome: 'failed', notes: ['Another asset with this ID exists here.'] };
+    return { ...described, outcome: 'failed', notes: ['Another asset with this ID exists here.'] };
   const plan = planImport(source, options);
   return typeof plan === 'string'
-    ? { ...known, outcome: 'skipped', notes: [plan] }
-    : { ...known, outcome: 'planned', notes: plan.notes };
+    ? { ...described, outcome: 'skipped', notes: [plan] }
+    : { ...described, outcome: 'planned', notes: plan.notes };
 };
 
 /**

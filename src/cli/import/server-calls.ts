@@ -18,14 +18,14 @@ export interface ServerCallOptions {
   readonly dataDir: string;
   readonly signal: AbortSignal;
   /** Called once each time the server is gone. */
-  readonly onAway: () => void;
+  readonly onUnavailable: () => void;
 }
 
 /**
  * Asks the server that runs on the data directory. Once it has answered, waits for it while it is
  * restarted.
  */
-export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions): ServerCall => {
+export const createServerCalls = ({ dataDir, signal, onUnavailable }: ServerCallOptions): ServerCall => {
   let hasResponded = false;
 
   const callOnce = async (operation: string, params: unknown): Promise<{ result: unknown } | undefined> => {
@@ -52,7 +52,7 @@ export const createServerCalls = ({ dataDir, signal, onAway }: ServerCallOptions
         throw new KinoraError('unavailable', {
           messages: [`The server of ${dataDir} ${end} It must run during an import, because it fetches the files.`],
         });
-      if (waitedMs === 0) onAway();
+      if (waitedMs === 0) onUnavailable();
       await sleep(RETRY_MS, undefined, { signal }).catch((cause: unknown) => {
         throw new KinoraError('cancelled', { cause });
       });

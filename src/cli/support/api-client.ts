@@ -30,10 +30,10 @@ export async function* pagesOf<T>(api: ApiCall, path: string): AsyncGenerator<T>
 /** All items of a list with numbered pages. */
 export const allPages = async <T>(api: ApiCall, path: string): Promise<T[]> => {
   const items: T[] = [];
-  for (let page = 1, found = PAGE; found === PAGE; page++) {
+  for (let page = 1, received = PAGE; received === PAGE; page++) {
     const { data } = await api<T[]>('GET', `${path}?limit=${PAGE}&page=${page}`);
     items.push(...data);
-    found = data.length;
+    received = data.length;
   }
   return items;
 };

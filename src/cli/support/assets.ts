@@ -66,13 +66,13 @@ export const findAssets = async (api: ApiCall, flags: Flags, limit = Number.POSI
   const status = textOf(flags, '--status');
   if (status !== undefined) query.set('status', status);
   // An asset that is created meanwhile moves others to the next page.
-  const found = new Map<string, ApiAsset>();
-  for (let page = 1, length = pageSize; length === pageSize && found.size < limit; page++) {
+  const assetsById = new Map<string, ApiAsset>();
+  for (let page = 1, length = pageSize; length === pageSize && assetsById.size < limit; page++) {
     const { data } = await api<ApiAsset[]>('GET', `/console/api/assets?${query}&page=${page}`);
-    for (const asset of data) found.set(asset.id, asset);
+    for (const asset of data) assetsById.set(asset.id, asset);
     length = data.length;
   }
-  return [...found.values()].slice(0, limit);
+  return [...assetsById.values()].slice(0, limit);
 };
 
 export const describeState = (asset: ApiAsset): string => {

@@ -62,20 +62,20 @@ const nearestExisting = (path: string): string => (existsSync(path) ? path : nea
 const LEAST_FREE_BYTES = 2 ** 30;
 
 const dataDirectory: Check = async ({ config: { dataDir, cacheSizeBytes } }) => {
-  const place = nearestExisting(dataDir);
+  const directory = nearestExisting(dataDir);
   try {
-    accessSync(place, constants.W_OK | constants.X_OK);
+    accessSync(directory, constants.W_OK | constants.X_OK);
   } catch {
     return [
       fail(
-        `Data directory ${dataDir}: ${place} can't be written to`,
+        `Data directory ${dataDir}: ${directory} can't be written to`,
         `give this user write permission, or set KINORA_DATA_DIR`,
       ),
     ];
   }
-  const { bavail, bsize } = await statfs(place);
+  const { bavail, bsize } = await statfs(directory);
   const freeBytes = bavail * bsize;
-  const text = `Data directory ${dataDir}${place === dataDir ? '' : ' (created at the first start)'}, ${inGiB(freeBytes)} free`;
+  const text = `Data directory ${dataDir}${directory === dataDir ? '' : ' (created at the first start)'}, ${inGiB(freeBytes)} free`;
   if (freeBytes < LEAST_FREE_BYTES) return [fail(text, 'free disk space: sources and segments will not fit')];
   if (freeBytes < cacheSizeBytes) {
     return [
@@ -115,8 +115,8 @@ const bucket: Check = async ({ config, server }) => {
 
 const sourceBuckets: Check = async ({ config, server }) => {
   const findings: Finding[] = [];
-  for (const place of config.sourceBuckets ?? []) {
-    const settings = { ...place, ...s3ServiceOf(config) };
+  for (const bucketPath of config.sourceBuckets ?? []) {
+    const settings = { ...bucketPath, ...s3ServiceOf(config) };
     const text = `Source bucket: ${describeBucket(settings)}`;
     // Its credentials may be in its environment alone.
     if (server && !settings.credentials) findings.push(ok(`${text}, not tried without the credentials of the server`));
@@ -196,11 +196,11 @@ const database: Check = async (context) => {
           ? 0
           : await (await import('../../db/clock-difference.js')).clockDifferenceMs(opened, systemClock),
     }));
-    const found = ok(`Database: ${engine}, reachable`);
-    if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return [found];
+    const finding = ok(`Database: ${engine}, reachable`);
+    if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return [finding];
     const seconds = Math.round(Math.abs(differenceMs) / 1000);
     return [
-      found,
+      finding,
       warn(
         `Clock: ${seconds} s ${differenceMs > 0 ? 'ahead of' : 'behind'} that of the database`,
         'set both clocks; use NTP. Leases of jobs have the time of the database, signatures that of this machine',

@@ -30,10 +30,10 @@ type Given = Readonly<Partial<Record<DrmField, readonly string[]>>>;
  */
 export const readDrmFlags = (flags: Flags): NewDrmConfiguration => {
   const fromFlags = Object.entries(flags).map(([flag, value]) => [flag.slice(2), [String(value)]]);
-  const given: Given = { ...readFile(flags['--settings']), ...Object.fromEntries(fromFlags) };
+  const fields: Given = { ...readFile(flags['--settings']), ...Object.fromEntries(fromFlags) };
   return readDrmConfiguration({
-    given,
-    certificate: readCertificateFile(given['fairplay-certificate']?.at(-1)),
+    fields,
+    certificate: readCertificateFile(fields['fairplay-certificate']?.at(-1)),
     nameOf: (field) => `--${field}`,
     reject: usageError,
   });
@@ -59,9 +59,9 @@ const readFile = (path: string | true | undefined): Given => {
 };
 
 /** Undefined for a URL. */
-const readCertificateFile = (place: string | undefined): Buffer | undefined => {
-  if (place === undefined || !existsSync(place)) return undefined;
-  const bytes = statSync(place).isFile() ? readFileSync(place) : Buffer.alloc(0);
-  if (bytes.length === 0) throw usageError(`--fairplay-certificate: ${place} is not a file, or is empty.`);
+const readCertificateFile = (path: string | undefined): Buffer | undefined => {
+  if (path === undefined || !existsSync(path)) return undefined;
+  const bytes = statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
+  if (bytes.length === 0) throw usageError(`--fairplay-certificate: ${path} is not a file, or is empty.`);
   return bytes;
 };

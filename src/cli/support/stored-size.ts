@@ -25,8 +25,8 @@ async function* blobsOnDisk(root: string): AsyncIterable<Blob> {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
     // The server may have deleted it.
-    const found = await stat(path).catch(() => undefined);
-    if (found) yield { key: relative(root, path), sizeBytes: found.size };
+    const stats = await stat(path).catch(() => undefined);
+    if (stats) yield { key: relative(root, path), sizeBytes: stats.size };
   }
 }
 

@@ -8,7 +8,7 @@ import type { CommandContext } from './command.js';
  * Runs `work` while nothing else uses the data directory.
  * @throws KinoraError `data_dir_in_use`
  */
-export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>): Promise<T> => {
+export const withDataDirLock = async <T>(dataDir: string, task: () => Promise<T>): Promise<T> => {
   if (!existsSync(dataDir)) {
     throw new KinoraError('unavailable', {
       messages: [`There is no data directory at ${dataDir}. Start the server once, or set KINORA_DATA_DIR.`],
@@ -17,7 +17,7 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
   // Without the lock, another process may write: exiting immediately is the only safe response.
   const lock = await DataDirLock.acquire(dataDir, () => process.exit(1));
   try {
-    return await work();
+    return await task();
   } finally {
     await lock.release();
   }
@@ -31,7 +31,7 @@ export const withDataDirLock = async <T>(dataDir: string, work: () => Promise<T>
  */
 export const withOpenDatabase = <T>(
   { config }: Pick<CommandContext, 'config'>,
-  work: (database: Database) => Promise<T>,
+  task: (database: Database) => Promise<T>,
 ): Promise<T> => {
   const { dataDir, databaseUrl } = config;
   const run = async (): Promise<T> => {
@@ -41,7 +41,7 @@ export const withOpenDatabase = <T>(
     const logger = createLogger(config.logLevel, config.logFormat);
     const database = await openDatabase({ dataDir, logger, ...(databaseUrl !== undefined && { url: databaseUrl }) });
     try {
-      return await work(database);
+      return await task(database);
     } finally {
       await database.close();
     }
@@ -52,10 +52,10 @@ export const withOpenDatabase = <T>(
 /** The same after applying migrations. */
 export const withDatabase = <T>(
   context: Pick<CommandContext, 'config'>,
-  work: (database: Database) => Promise<T>,
+  task: (database: Database) => Promise<T>,
 ): Promise<T> =>
   withOpenDatabase(context, async (database) => {
     const { migrate } = await import('../../db/migrate.js');
     await migrate(database);
-    return work(database);
+    return task(database);
   });

@@ -58,7 +58,7 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     const row = await findCaller(database.queryable, tokenId, clock.now());
     cache.delete(tokenId);
     if (!row) return undefined;
-    const known: Known = {
+    const knownToken: Known = {
       secretHash: row.secret_hash,
       caller: {
         tokenId,
@@ -73,8 +73,8 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
         organization: { id: row.organization_id, name: row.organization_name },
       },
     };
-    cache.set(tokenId, known, { start });
-    return known;
+    cache.set(tokenId, knownToken, { start });
+    return knownToken;
   };
 
   // All refusals take the same steps, so that their timing does not tell whether a token ID exists.
@@ -83,12 +83,12 @@ export const createAuthenticate = (database: Database, clock: Clock): Authentica
     const credentials = typeof sent === 'object' ? sent : readBasic(sent);
     if (!credentials) throw new KinoraError('unauthorized');
     const tokenId = credentials.id.toLowerCase();
-    const isRight = (known: Known | undefined): known is Known =>
-      isSecretOf(known?.secretHash ?? nobody, credentials.secret) && known !== undefined;
+    const isRight = (knownToken: Known | undefined): knownToken is Known =>
+      isSecretOf(knownToken?.secretHash ?? nobody, credentials.secret) && knownToken !== undefined;
     const cached = cache.get(tokenId);
     if (isRight(cached)) return cached.caller;
-    const known = isTokenId(tokenId) ? await find(tokenId) : undefined;
-    if (isRight(known)) return known.caller;
+    const knownToken = isTokenId(tokenId) ? await find(tokenId) : undefined;
+    if (isRight(knownToken)) return knownToken.caller;
     throw new KinoraError('unauthorized');
   };
 };

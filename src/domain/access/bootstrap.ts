@@ -36,7 +36,7 @@ export interface Bootstrapped {
  * @throws KinoraError `config_invalid` for a token that can't be used
  */
 export const bootstrap = (database: Database, options: BootstrapOptions, clock: Clock): Promise<Bootstrapped> => {
-  const given = options.token === undefined ? undefined : splitToken(options.token);
+  const configuredToken = options.token === undefined ? undefined : splitToken(options.token);
   return database.transaction(async (tx) => {
     const firstStart = await insertInstallation(tx, { id: newUuid(), organization_name: 'Kinora' });
     if (firstStart) {
@@ -48,8 +48,8 @@ export const bootstrap = (database: Database, options: BootstrapOptions, clock: 
         created_at: clock.now(),
       });
     }
-    if (given) {
-      await ensureToken(tx, given, clock);
+    if (configuredToken) {
+      await ensureToken(tx, configuredToken, clock);
       return { firstStart };
     }
     if (!firstStart) return { firstStart };

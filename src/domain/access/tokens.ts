@@ -82,7 +82,7 @@ export const getEnvironmentId = async (db: Queryable, id: string | undefined): P
 };
 
 const checkPermissions = (names: readonly string[]): Permission[] => {
-  const unknown = names.filter((name) => !everyPermission.some((known) => known === name));
+  const unknown = names.filter((name) => !everyPermission.some((permission) => permission === name));
   if (unknown.length === 0) return names as Permission[];
   const messages = unknown.map((name) => `Unknown permission ${name}; known ones: ${everyPermission.join(', ')}`);
   throw new KinoraError('invalid_parameters', { messages });

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/database.js';
 import { findAsset } from '../../db/tables/assets/asset.js';
-import { type BucketPlace, bucketObjectOf, isInPlace } from '../../lib/bucket-url.js';
+import { type BucketPath, bucketObjectOf, isUnderPath } from '../../lib/bucket-url.js';
 import { isId } from '../../lib/ids.js';
 import { type Path, Problems } from '../../lib/problems.js';
 import type { DomainContext } from '../context.js';
@@ -24,17 +24,17 @@ export const checkReferences = async (
     await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
   }
   const ids = request.settings.directives ?? [];
-  const known = await assetHook?.findDirectives(db, environmentId, ids);
+  const directiveIds = await assetHook?.findDirectives(db, environmentId, ids);
   ids.forEach((id, index) => {
-    if (!known?.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
+    if (!directiveIds?.has(id)) problems.add(['directives', index, 'id'], 'does not refer to an existing directive');
   });
   problems.throwIfAny(request.body);
 };
 
 /** @throws KinoraError `invalid_parameters` when the main input is in a bucket that inputs may not name */
-export const checkBucket = (places: readonly BucketPlace[], request: AssetRequest): void => {
+export const checkBucket = (allowedPaths: readonly BucketPath[], request: AssetRequest): void => {
   const object = bucketObjectOf(request.inputs[0]?.url ?? '');
-  if (!object || places.some((place) => isInPlace(object, place))) return;
+  if (!object || allowedPaths.some((path) => isUnderPath(object, path))) return;
   const problems = new Problems(request.base);
   problems.add([request.inputsField, 0, 'url'], 'is not in a bucket that KINORA_SOURCE_BUCKETS names');
   problems.throwIfAny(request.body);

@@ -27,8 +27,8 @@ export const listAssets = async (
   const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
   if (matchesNothing) return { assets: [], next: null };
   // One more than requested, to find out whether there is a next page.
-  const wanted = { ...query, limit: query.limit + 1, uploadId };
-  const rows = await listAssetViews(context.database, environmentId, wanted);
+  const pageQuery = { ...query, limit: query.limit + 1, uploadId };
+  const rows = await listAssetViews(context.database, environmentId, pageQuery);
   const page = rows.slice(0, query.limit);
   const last = page.at(-1)?.asset;
   const more = last !== undefined && rows.length > page.length;

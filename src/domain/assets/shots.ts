@@ -24,9 +24,9 @@ type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier' |
  * @throws KinoraError `not_found`, `invalid_parameters` when it is not ready, or they were ordered before
  */
 export const createShots = (context: DomainContext, environmentId: string, assetId: string): Promise<ShotsView> =>
-  withAsset(context, environmentId, assetId, async (tx, asset, known) => {
+  withAsset(context, environmentId, assetId, async (tx, asset, shots) => {
     if (asset.status !== 'ready') throw invalidParameters('Asset is not ready');
-    if (known?.status === 'pending' || known?.status === 'completed')
+    if (shots?.status === 'pending' || shots?.status === 'completed')
       throw invalidParameters('shots generation has already been requested');
     return viewShots(context, await orderShots(context, tx, asset));
   });
@@ -36,9 +36,9 @@ export const createShots = (context: DomainContext, environmentId: string, asset
  * @throws KinoraError `not_found`
  */
 export const getShots = (context: DomainContext, environmentId: string, assetId: string): Promise<ShotsView> =>
-  withAsset(context, environmentId, assetId, async (_tx, _asset, known) => {
-    if (!known) throw new KinoraError('not_found');
-    return viewShots(context, known);
+  withAsset(context, environmentId, assetId, async (_tx, _asset, shots) => {
+    if (!shots) throw new KinoraError('not_found');
+    return viewShots(context, shots);
   });
 
 /**
@@ -46,11 +46,11 @@ export const getShots = (context: DomainContext, environmentId: string, assetId:
  * @throws KinoraError `not_found`
  */
 export const deleteShots = (context: DomainContext, environmentId: string, assetId: string): Promise<void> =>
-  withAsset(context, environmentId, assetId, async (tx, asset, known) => {
-    if (!known || known.status === 'deleted') throw new KinoraError('not_found');
-    const deleted: Row<'shots'> = { ...known, status: 'deleted', start_times: null, error: null };
+  withAsset(context, environmentId, assetId, async (tx, asset, shots) => {
+    if (!shots || shots.status === 'deleted') throw new KinoraError('not_found');
+    const deleted: Row<'shots'> = { ...shots, status: 'deleted', start_times: null, error: null };
     await putShots(tx, { ...deleted, start_times: null, error: null });
-    await context.queue.cancel(queues.findShots, known.order_id, tx);
+    await context.queue.cancel(queues.findShots, shots.order_id, tx);
     await recordShotsEvent(context, tx, 'video.asset.shots.deleted', asset, deleted);
     await context.assetHook?.onChanged(context, tx, asset.id);
   });
@@ -110,10 +110,10 @@ const settle = (
   change: { status: 'completed' | 'errored'; start_times?: string; error?: string },
 ): Promise<boolean> =>
   context.database.transaction(async (tx) => {
-    const found = await updatePendingShots(tx, order, { start_times: null, error: null, ...change });
-    if (!found) return false;
-    await recordShotsEvent(context, tx, `video.asset.shots.${event}`, found.asset, found.shots);
-    await context.assetHook?.onChanged(context, tx, found.asset.id);
+    const updated = await updatePendingShots(tx, order, { start_times: null, error: null, ...change });
+    if (!updated) return false;
+    await recordShotsEvent(context, tx, `video.asset.shots.${event}`, updated.asset, updated.shots);
+    await context.assetHook?.onChanged(context, tx, updated.asset.id);
     return true;
   });
 

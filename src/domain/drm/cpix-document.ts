@@ -139,9 +139,9 @@ const readSystem = (system: Element): KeySystemSignal => {
   const systemId = (system.getAttribute('systemId') ?? '').toLowerCase();
   const signaling = all(system, 'HLSSignalingData');
   const attributesOf = (playlist: string): string | undefined => {
-    const found = signaling.find((element) => (element.getAttribute('playlist') || 'media') === playlist);
-    if (!found?.textContent) return undefined;
-    const text = readBase64(found.textContent, `the HLS signaling of ${systemId}`).toString('utf8');
+    const match = signaling.find((element) => (element.getAttribute('playlist') || 'media') === playlist);
+    if (!match?.textContent) return undefined;
+    const text = readBase64(match.textContent, `the HLS signaling of ${systemId}`).toString('utf8');
     const attributes = KEY_TAG.exec(text.replaceAll('\r', ''))?.[1];
     if (!attributes) throw new Error(`the HLS signaling of ${systemId} has no key tag of method SAMPLE-AES`);
     return attributes;

@@ -31,7 +31,7 @@ export type DrmField = (typeof drmFields)[number];
 
 /** Texts as they were entered, and how to say what is wrong with them. */
 export interface DrmInput {
-  readonly given: Readonly<Partial<Record<DrmField, readonly string[]>>>;
+  readonly fields: Readonly<Partial<Record<DrmField, readonly string[]>>>;
   /** The FairPlay certificate, when its bytes were given and not its URL. */
   readonly certificate?: Buffer | undefined;
   /** What the operator calls a field, such as `--key-source`. */
@@ -76,7 +76,7 @@ export const readDrmConfiguration = (input: DrmInput): NewDrmConfiguration => {
   };
 };
 
-const one = ({ given }: DrmInput, field: DrmField): string | undefined => given[field]?.at(-1);
+const one = ({ fields }: DrmInput, field: DrmField): string | undefined => fields[field]?.at(-1);
 
 const readBoolean = (input: DrmInput, field: DrmField): boolean | undefined => {
   const text = one(input, field);
@@ -90,9 +90,9 @@ const readUrl = ({ nameOf, reject }: DrmInput, text: string, field: DrmField): s
   throw reject(`${nameOf(field)} must be an http or https URL.`);
 };
 
-const readHeaders = ({ given, nameOf, reject }: DrmInput, field: DrmField): Record<string, string> =>
+const readHeaders = ({ fields, nameOf, reject }: DrmInput, field: DrmField): Record<string, string> =>
   Object.fromEntries(
-    (given[field] ?? []).map((line) => {
+    (fields[field] ?? []).map((line) => {
       const [, header, value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+): *([ -~]*)$/.exec(line) ?? [];
       if (header === undefined || value === undefined)
         throw reject(`${nameOf(field)} must be of the form "Name: value".`);

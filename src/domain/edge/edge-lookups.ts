@@ -50,7 +50,7 @@ export class EdgeLookups {
     this.#edge = edge;
     this.playbackIds = new TtlCache<FoundPlaybackId>({
       load: async (ids) =>
-        new Map((await this.#lookup({ playbackIds: ids })).playbackIds.map((found) => [found.playbackId, found])),
+        new Map((await this.#lookup({ playbackIds: ids })).playbackIds.map((row) => [row.playbackId, row])),
       clock,
       limit: { maxBytes: MAX_PLAYBACK_IDS, sizeOf: () => 1 },
     });

@@ -13,11 +13,11 @@ export const findAudioPlaylist = (
 ): string | undefined => {
   const all = readAudioRenditions(playlist, playlistUrl);
   const inLanguage = all.filter(({ language }) => language?.toLowerCase() === languageCode.toLowerCase());
-  const found =
+  const foundRendition =
     inLanguage.find((rendition) => rendition.name === name) ??
     all.find((rendition) => rendition.name === name) ??
     (inLanguage.length === 1 ? inLanguage[0] : undefined);
-  return found?.url;
+  return foundRendition?.url;
 };
 
 /**

@@ -39,9 +39,9 @@ export const importAsset = (context: Context, order: ImportOrder): Promise<void>
     checkIds(order);
     checkUrls(order);
     const { id, environmentId, sourceUrl } = order;
-    const known = await findImport(tx, id);
+    const earlierImport = await findImport(tx, id);
     const existing = await findAssetById(tx, id);
-    if (existing && !isOurs(known, order))
+    if (existing && !isOurs(earlierImport, order))
       throw conflict(`An asset with the ID ${id} exists here, and it is not from this source.`);
     if (existing) await restart(context, tx, order);
     else await insert(context, tx, order);
@@ -52,11 +52,11 @@ export const importAsset = (context: Context, order: ImportOrder): Promise<void>
 
 const conflict = (message: string): KinoraError => new KinoraError('conflict', { messages: [message] });
 
-const isOurs = (known: Awaited<ReturnType<typeof findImport>>, order: ImportOrder): boolean =>
-  known !== undefined &&
-  known.state !== 'prepared' &&
-  known.source_url === order.sourceUrl &&
-  known.environment_id === order.environmentId;
+const isOurs = (earlierImport: Awaited<ReturnType<typeof findImport>>, order: ImportOrder): boolean =>
+  earlierImport !== undefined &&
+  earlierImport.state !== 'prepared' &&
+  earlierImport.source_url === order.sourceUrl &&
+  earlierImport.environment_id === order.environmentId;
 
 const idsOf = ({ id, playbackIds, mainTracks, tracks, renditions }: ImportOrder): string[] => [
   id,

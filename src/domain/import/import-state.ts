@@ -90,8 +90,9 @@ export const findImportTarget = async (
   { environmentId }: { readonly environmentId?: string },
 ): Promise<{ readonly id: string; readonly name: string }> => {
   const environments = await listEnvironments(database.queryable);
-  const found = environmentId === undefined ? environments[0] : environments.find(({ id }) => id === environmentId);
-  if (found) return { id: found.id, name: found.name };
+  const environment =
+    environmentId === undefined ? environments[0] : environments.find(({ id }) => id === environmentId);
+  if (environment) return { id: environment.id, name: environment.name };
   throw new KinoraError('not_found', {
     messages: [`There is no environment ${environmentId ?? ''}; kinora env list shows all.`],
   });

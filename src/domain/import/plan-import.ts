@@ -51,11 +51,11 @@ const whyNot = ({ id, status, is_live: isLive, errors }: SourceAsset): string | 
 };
 
 const planPlaybackIds = (
-  { playback_ids: given = [] }: SourceAsset,
+  { playback_ids: sourceIds = [] }: SourceAsset,
   drmConfigurationId: string | undefined,
   notes: string[],
 ): ImportPlan['playbackIds'] =>
-  given.flatMap(({ id, policy }): ImportPlan['playbackIds'][number][] => {
+  sourceIds.flatMap(({ id, policy }): ImportPlan['playbackIds'][number][] => {
     if (isId(id) && (policy === 'public' || policy === 'signed')) return [{ id, policy }];
     if (isId(id) && policy === 'drm' && drmConfigurationId !== undefined)
       return [{ id, policy, drm_configuration_id: drmConfigurationId }];
@@ -98,7 +98,7 @@ const planTrack = (track: SourceTrack, notes: string[]): PlannedTrack[] => {
   else if (status !== undefined && status !== 'ready')
     notes.push(`${label} is not moved: it is ${status} at the source. Wait until it is ready to import it.`);
   else {
-    const textSource = textSources.find((known) => known === track.text_source);
+    const textSource = textSources.find((candidate) => candidate === track.text_source);
     const text = {
       textSource: textSource ?? 'uploaded',
       closedCaptions: track.closed_captions ?? false,
@@ -114,13 +114,13 @@ const planTrack = (track: SourceTrack, notes: string[]): PlannedTrack[] => {
 const planRenditions = (source: SourceAsset, notes: string[]): ImportedRendition[] => {
   if ((source.mp4_support ?? 'none') !== 'none') return [];
   return (source.static_renditions?.files ?? []).flatMap(({ id, name, resolution, status, passthrough }) => {
-    const known = resolutions.find((candidate) => candidate === resolution);
+    const match = resolutions.find((candidate) => candidate === resolution);
     const label = `The static rendition ${name ?? resolution}`;
-    if (!known) notes.push(`${label} is not moved: its resolution ${resolution} is unknown.`);
+    if (!match) notes.push(`${label} is not moved: its resolution ${resolution} is unknown.`);
     else if (status === 'errored') notes.push(`${label} is not moved: it failed at the source.`);
     else {
       const own = id !== undefined && isId(id) ? id : newId();
-      return [{ id: own, resolution: known, ...(passthrough && { passthrough }) }];
+      return [{ id: own, resolution: match, ...(passthrough && { passthrough }) }];
     }
     return [];
   });
@@ -129,16 +129,17 @@ const planRenditions = (source: SourceAsset, notes: string[]): ImportedRendition
 const qualityOfTier: Readonly<Record<string, string>> = { baseline: 'basic', smart: 'plus', premium: 'premium' };
 
 const planSettings = (source: SourceAsset, notes: string[]): ImportedSettings => {
-  const choose = <T extends string>(field: string, given: string | undefined, values: readonly T[], other: T): T => {
-    const found = values.find((value) => value === given);
-    if (given !== undefined && found === undefined) notes.push(`${field} ${given} is unknown; here it is ${other}.`);
-    return found ?? other;
+  const choose = <T extends string>(field: string, rawValue: string | undefined, values: readonly T[], other: T): T => {
+    const match = values.find((value) => value === rawValue);
+    if (rawValue !== undefined && match === undefined)
+      notes.push(`${field} ${rawValue} is unknown; here it is ${other}.`);
+    return match ?? other;
   };
   const quality = source.video_quality ?? qualityOfTier[source.encoding_tier ?? ''];
   const types = ['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip'] as const;
   const { meta = {} } = source;
-  const kept = Object.entries(meta).filter(([key, value]) => metaKeys.has(key) && typeof value === 'string');
-  const dropped = Object.keys(meta).filter((key) => !kept.some(([name]) => name === key));
+  const entries = Object.entries(meta).filter(([key, value]) => metaKeys.has(key) && typeof value === 'string');
+  const dropped = Object.keys(meta).filter((key) => !entries.some(([name]) => name === key));
   if (dropped.length > 0) notes.push(`The metadata ${dropped.join(', ')} is not moved: the API has no such field.`);
   return {
     // Live recordings have types of their own, which are not made here.
@@ -156,7 +157,7 @@ const planSettings = (source: SourceAsset, notes: string[]): ImportedSettings =>
     generate_shots: source.generate_shots ?? false,
     is_test: source.test ?? false,
     passthrough: source.passthrough || null,
-    meta: kept.length > 0 ? (Object.fromEntries(kept) as Record<string, string>) : null,
+    meta: entries.length > 0 ? (Object.fromEntries(entries) as Record<string, string>) : null,
     thumbnail_time: source.thumbnail_time ?? null,
     upload_id: source.upload_id ?? null,
     source_asset_id: source.source_asset_id ?? null,

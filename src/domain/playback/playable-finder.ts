@@ -101,8 +101,8 @@ export class PlayableFinder {
    */
   async find(playbackId: string): Promise<Playable | undefined> {
     if (!isId(playbackId)) return undefined;
-    const found = await this.#playables.find(playbackId);
-    if (!found || !this.#isWithdrawn(found)) return found;
+    const playable = await this.#playables.find(playbackId);
+    if (!playable || !this.#isWithdrawn(playable)) return playable;
     this.#playables.forget(playbackId);
     return this.#playables.find(playbackId);
   }
@@ -113,8 +113,8 @@ export class PlayableFinder {
    */
   async findAdditional({ assetId }: Playable, rendition: string): Promise<AdditionalRenditions | undefined> {
     const trackId = alternateAudioTrack(rendition);
-    const found = trackId === undefined ? undefined : await this.#findAlternateAudio(assetId, trackId);
-    return found && { audio: new Map([[rendition, found]]) };
+    const alternate = trackId === undefined ? undefined : await this.#findAlternateAudio(assetId, trackId);
+    return alternate && { audio: new Map([[rendition, alternate]]) };
   }
 
   /** Makes a deletion or change visible immediately; takes an asset ID or a playback ID. */
@@ -140,9 +140,9 @@ export class PlayableFinder {
       ids,
       [...cachedPlans.values()].map(({ assetId }) => assetId),
     );
-    const found = new Set(rows.map(({ playback_id }) => playback_id));
+    const foundIds = new Set(rows.map(({ playback_id }) => playback_id));
     for (const id of ids) {
-      const upload = found.has(id) ? undefined : await this.#findUpload(id);
+      const upload = foundIds.has(id) ? undefined : await this.#findUpload(id);
       if (upload) rows.push(upload);
     }
     return new Map(
@@ -212,9 +212,9 @@ export class PlayableFinder {
     const row = isId(trackId) ? await findAlternateAudio(this.#db, assetId, trackId) : undefined;
     if (!row?.plan) return undefined;
     const sourceKey = alternateAudioKey(row.source_asset_id, row.source_track_id, row.joined);
-    const found = { audio: row.plan as AudioPlan, sourceKey };
-    this.#alternateAudio.set(name, found);
-    return found;
+    const alternate = { audio: row.plan as AudioPlan, sourceKey };
+    this.#alternateAudio.set(name, alternate);
+    return alternate;
   }
 
   /** Plans are parsed JSON: their text is about as long as what they occupy. */

@@ -63,11 +63,11 @@ export const getPlaybackId = async (
   playbackId: string,
   assetId?: string,
 ): Promise<PlaybackIdRecord> => {
-  const found = isId(playbackId)
+  const row = isId(playbackId)
     ? await findPlaybackId(context.database.queryable, environmentId, playbackId)
     : undefined;
-  if (!found || (assetId !== undefined && found.asset_id !== assetId)) throw new KinoraError('not_found');
-  return found;
+  if (!row || (assetId !== undefined && row.asset_id !== assetId)) throw new KinoraError('not_found');
+  return row;
 };
 
 /**

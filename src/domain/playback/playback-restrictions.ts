@@ -48,9 +48,9 @@ export const getPlaybackRestriction = async (
   environmentId: string,
   id: string,
 ): Promise<Restriction> => {
-  const found = isId(id) ? await findPlaybackRestriction(context.database.queryable, environmentId, id) : undefined;
-  if (!found) throw new KinoraError('not_found');
-  return found;
+  const row = isId(id) ? await findPlaybackRestriction(context.database.queryable, environmentId, id) : undefined;
+  if (!row) throw new KinoraError('not_found');
+  return row;
 };
 
 /**

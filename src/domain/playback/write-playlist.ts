@@ -143,14 +143,14 @@ export const renditionChild = (version: number | string, rendition: string, segm
  */
 export const writeMediaPlaylist = (
   plan: Plan,
-  further: AdditionalRenditions | undefined,
+  additional: AdditionalRenditions | undefined,
   access: Access,
   rendition: string,
   segments: string | undefined,
   tags?: KeyTags,
 ): string | undefined => {
   const isVideo = listVideo(plan.video).some(({ name }) => name === rendition);
-  const audio = rendition === AUDIO_RENDITION ? plan.audio : further?.audio?.get(rendition)?.audio;
+  const audio = rendition === AUDIO_RENDITION ? plan.audio : additional?.audio?.get(rendition)?.audio;
   const part = isVideo ? plan.video : audio;
   if (!part) return undefined;
   const window = parseWindow(segments);

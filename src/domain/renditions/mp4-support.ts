@@ -64,16 +64,16 @@ export const orderMp4Files = async (
   await recordAssetEvent(context, tx, 'video.asset.static_renditions.preparing', assetId);
   const plan = (await findPlan(tx, assetId)) as Plan | undefined;
   const files = plan && planMp4Support(support as Mp4Support, renditionSource(plan));
-  const wanted = files ?? [];
+  const wantedFiles = files ?? [];
   const present = await listStaticRenditions(tx, [assetId]);
   for (const rendition of present) {
     // A failed file is retried.
-    const isKept = rendition.status !== 'errored' && wanted.some(({ name }) => name === rendition.name);
+    const isKept = rendition.status !== 'errored' && wantedFiles.some(({ name }) => name === rendition.name);
     if (!isKept) await dropRendition(context, tx, rendition);
   }
-  const kept = await listStaticRenditions(tx, [assetId]);
-  for (const { name, ext } of wanted) {
-    if (kept.some((rendition) => rendition.name === name)) continue;
+  const existing = await listStaticRenditions(tx, [assetId]);
+  for (const { name, ext } of wantedFiles) {
+    if (existing.some((rendition) => rendition.name === name)) continue;
     const row = { id: newId(), asset_id: assetId, created_at: context.clock.now(), name, ext, error: null };
     await orderFile(context, tx, await insertStaticRendition(tx, row));
   }

@@ -27,13 +27,13 @@ export class RenditionOpener {
     this.#blobs = blobs;
     this.#renditions = new TtlCache<Row<'static_rendition'>>({
       load: async (ids) => {
-        const found = new Map<string, Row<'static_rendition'>>();
+        const rows = new Map<string, Row<'static_rendition'>>();
         for (const id of ids) {
           const [assetId, name] = JSON.parse(id);
           const rendition = await findReadyRendition(database.queryable, assetId, name);
-          if (rendition) found.set(id, rendition);
+          if (rendition) rows.set(id, rendition);
         }
-        return found;
+        return rows;
       },
       clock,
       lifetimeMs: () => 0,

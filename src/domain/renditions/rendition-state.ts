@@ -70,9 +70,9 @@ export class RenditionState {
 
   async #finish(renditionId: string, status: 'ready' | 'skipped' | 'errored', change: Change = {}): Promise<void> {
     const context = this.#context;
-    const work = await findRenditionWork(this.#db, renditionId);
-    if (!work) return;
-    const { id: assetId, environment_id: environmentId } = work.asset;
+    const task = await findRenditionWork(this.#db, renditionId);
+    if (!task) return;
+    const { id: assetId, environment_id: environmentId } = task.asset;
     await context.database.transaction(async (tx) => {
       // All transactions that change both take the locks in this order. Of several files that end at the same time,
       // one sees that it is the last.

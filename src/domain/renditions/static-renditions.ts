@@ -32,7 +32,7 @@ export const insertRequestedRenditions = async (
   assetId: string,
   requested: readonly (NewStaticRendition & { readonly id?: string })[],
 ): Promise<Rendition[]> => {
-  const made: Rendition[] = [];
+  const inserted: Rendition[] = [];
   for (const { resolution, passthrough, id = newId() } of requested) {
     const row = {
       id,
@@ -43,9 +43,9 @@ export const insertRequestedRenditions = async (
       passthrough: passthrough || null,
       error: null,
     };
-    made.push(await insertStaticRendition(tx, row));
+    inserted.push(await insertStaticRendition(tx, row));
   }
-  return made;
+  return inserted;
 };
 
 /**

@@ -29,27 +29,27 @@ export interface EmbeddedStreams {
 export const NOTHING_EMBEDDED: EmbeddedStreams = { text: [], audio: [], warnings: [] };
 
 /** Chooses the streams that become tracks; `wanted` as the caller or the operator says. */
-export const chooseEmbedded = (facts: SourceFacts, plan: Plan, wanted: boolean): EmbeddedStreams => {
+export const chooseEmbedded = (facts: SourceFacts, plan: Plan, isRequested: boolean): EmbeddedStreams => {
   const { text = [], audio } = facts;
   const readable = text.filter((stream) => !stream.isImage && isReadableText(stream.codec));
-  const further = audio.slice(1);
+  const alternates = audio.slice(1);
   // The copy with joined recordings contains the main audio only.
-  const playable = plan.concatenated || !plan.audio ? [] : further;
+  const playable = plan.concatenated || !plan.audio ? [] : alternates;
   const used = {
-    text: wanted ? readable.slice(0, MAX_EMBEDDED_TEXTS) : [],
-    audio: wanted ? playable.slice(0, MAX_EMBEDDED_AUDIO) : [],
+    text: isRequested ? readable.slice(0, MAX_EMBEDDED_TEXTS) : [],
+    audio: isRequested ? playable.slice(0, MAX_EMBEDDED_AUDIO) : [],
   };
   const rest = <T extends TextFacts | AudioFacts>(all: readonly T[], chosen: readonly T[]): T[] =>
     all.filter((stream) => !chosen.includes(stream));
   const remedy = (type: 'text' | 'audio', most: number): string =>
-    wanted
+    isRequested
       ? `At most ${most} ${type} streams of a file become tracks. Add others as inputs of their own.`
       : `Set embedded_tracks on the main input to get ${type} tracks, or add inputs of their own.`;
   const audioRemedy = playable.length === 0 ? 'Add them as inputs of their own.' : remedy('audio', MAX_EMBEDDED_AUDIO);
   return {
     ...used,
     warnings: [
-      ...tell('audio', rest(further, used.audio), audioRemedy),
+      ...tell('audio', rest(alternates, used.audio), audioRemedy),
       ...tell('subtitle', rest(readable, used.text), remedy('text', MAX_EMBEDDED_TEXTS)),
       ...tell(
         'subtitle',

@@ -55,9 +55,9 @@ export const addGeneratedSubtitles = async (
   });
   problems.throwIfAny({ generated_subtitles: entries });
   const rows = generatedRows(asset.id, tracks, [{ audioTrackId, entries }]);
-  const made = await insertTracks(tx, rows);
-  for (const track of made) await startRecognition(context, tx, asset, track);
-  return made;
+  const inserted = await insertTracks(tx, rows);
+  for (const track of inserted) await startRecognition(context, tx, asset, track);
+  return inserted;
 };
 
 interface RequestedSubtitles {

@@ -22,14 +22,14 @@ export const insertSideCars = async (
   assetId: string,
   inputs: readonly AssetInput[],
 ): Promise<{ text: Set<string>; audio: Set<string> }> => {
-  const given = inputs.flatMap(({ name, generated_subtitles: generated = [] }, at) => {
+  const sideCars = inputs.flatMap(({ name, generated_subtitles: generated = [] }, at) => {
     const type = roleOfInput(inputs[at]!, at) === 'text' ? ('text' as const) : ('audio' as const);
     return [
       { type, name: name || (at === 0 ? MAIN_AUDIO_NAME : null) },
       ...generated.map((entry) => ({ type: 'text' as const, name: entry.name ?? null })),
     ];
   });
-  const taken = { text: takenNames(given, 'text'), audio: takenNames(given, 'audio') };
+  const taken = { text: takenNames(sideCars, 'text'), audio: takenNames(sideCars, 'audio') };
   const rows = inputs.flatMap((input, position): NewRow<'track'>[] => {
     const role = roleOfInput(input, position);
     if (role !== 'text' && role !== 'audio') return [];

@@ -25,9 +25,9 @@ const nameOf = (code: string): string | undefined => {
 };
 
 /** Returns the name, with ` (2)`, ` (3)`… appended if it is taken, and marks it as taken. */
-export const claimName = (wanted: string, taken: Set<string>): string => {
-  let name = wanted;
-  for (let number = 2; taken.has(name); number++) name = `${wanted} (${number})`;
+export const claimName = (wantedName: string, taken: Set<string>): string => {
+  let name = wantedName;
+  for (let number = 2; taken.has(name); number++) name = `${wantedName} (${number})`;
   taken.add(name);
   return name;
 };

@@ -56,7 +56,7 @@ export const getVocabulary = async (
   environmentId: string,
   id: string,
 ): Promise<VocabularyRecord> =>
-  found(isId(id) ? await findVocabulary(database.queryable, environmentId, id) : undefined);
+  required(isId(id) ? await findVocabulary(database.queryable, environmentId, id) : undefined);
 
 /**
  * Fields that are not given are cleared.
@@ -69,7 +69,7 @@ export const updateVocabulary = async (
   body: VocabularyContent,
 ): Promise<VocabularyRecord> => {
   const content = { ...contentOf(body), updated_at: clock.now() };
-  return found(await replaceVocabulary(database.queryable, environmentId, id, content));
+  return required(await replaceVocabulary(database.queryable, environmentId, id, content));
 };
 
 /** @throws KinoraError `not_found` */
@@ -78,7 +78,7 @@ export const deleteVocabulary = async ({ database }: Context, environmentId: str
   if (!removed) throw new KinoraError('not_found');
 };
 
-const found = (vocabulary: VocabularyRecord | undefined): VocabularyRecord => {
+const required = (vocabulary: VocabularyRecord | undefined): VocabularyRecord => {
   if (!vocabulary) throw new KinoraError('not_found');
   return vocabulary;
 };

@@ -21,7 +21,7 @@ export interface NewWebhook {
 /** At least one field. */
 export type WebhookUpdate = Partial<NewWebhook> & { readonly enabled?: boolean | undefined };
 
-const refuseAddress = (complaint: string): never => {
+const rejectAddress = (complaint: string): never => {
   const problems = new Problems();
   problems.add(['address'], complaint);
   problems.throwIfAny({});
@@ -31,7 +31,7 @@ const refuseAddress = (complaint: string): never => {
 const IN_USE = 'is already in use by another webhook';
 
 const checkAllowed = async (sender: WebhookSender, address: string): Promise<void> => {
-  if (!(await sender.allows(address))) refuseAddress('is not allowed');
+  if (!(await sender.allows(address))) rejectAddress('is not allowed');
 };
 
 /** @throws KinoraError `invalid_parameters` for a URL that is refused or in use */
@@ -49,7 +49,7 @@ export const createWebhook = async (
     signing_secret: newSigningSecret(),
     created_at: context.clock.now(),
   });
-  return created ?? refuseAddress(IN_USE);
+  return created ?? rejectAddress(IN_USE);
 };
 
 /** @throws KinoraError `not_found` */
@@ -59,9 +59,9 @@ export const getWebhook = async (
   webhookId: string,
 ): Promise<Row<'webhook'>> => {
   const db = context.database.queryable;
-  const found = isShortId(webhookId) ? await findWebhook(db, environmentId, webhookId) : undefined;
-  if (!found) throw new KinoraError('not_found');
-  return found;
+  const webhook = isShortId(webhookId) ? await findWebhook(db, environmentId, webhookId) : undefined;
+  if (!webhook) throw new KinoraError('not_found');
+  return webhook;
 };
 
 /** Newest first. */
@@ -86,7 +86,7 @@ export const updateWebhook = async (
   return context.database.transaction(async (tx) => {
     if (!(await lockWebhook(tx, environmentId, id))) throw new KinoraError('not_found');
     if (change.enabled === false) await stopDeliveries(tx, id, context.clock.now());
-    return (await updateWebhookRow(tx, id, change)) ?? refuseAddress(IN_USE);
+    return (await updateWebhookRow(tx, id, change)) ?? rejectAddress(IN_USE);
   });
 };
 

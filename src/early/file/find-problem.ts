@@ -2,7 +2,7 @@
 
 import { KinoraError } from '../../lib/errors.js';
 import { decideAccess } from '../../media/plan/mezzanine-decision.js';
-import { refusals } from '../../media/source/refusals.js';
+import { rejections } from '../../media/source/rejections.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { MEDIA_THREADS } from '../../packager/segment-jobs.js';
@@ -39,7 +39,7 @@ export const checkSanity = async (
   );
   if (!sanity.decodable)
     throw new KinoraError('invalid_input', {
-      messages: [refusals.damagedBy('nothing can be decoded at its start, in its middle and at its end')],
+      messages: [rejections.damagedBy('nothing can be decoded at its start, in its middle and at its end')],
       details: { problem: sanity.problem },
     });
   return sanity;

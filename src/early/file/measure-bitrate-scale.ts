@@ -53,10 +53,10 @@ const measure = async (
   index: StreamIndex,
 ): Promise<number> => {
   const { formatName, streamIndex, timeBase, frameRate, renditions } = video;
-  const places = pickSamplePositions(index, formatName, timeBase);
+  const positions = pickSamplePositions(index, formatName, timeBase);
   const encoder = renditions.find((rendition) => rendition.encoder !== undefined)?.encoder;
   // There is no rate to adjust.
-  if (!encoder || places.length === 0) return 1;
+  if (!encoder || positions.length === 0) return 1;
   const { overlays: _overlays, ...filters } = video.filters;
   const size = fitInto(renditions.at(-1)!, SAMPLE_BOX);
   const { preset, crf } = encoder;
@@ -66,7 +66,7 @@ const measure = async (
       source: sourceOf(file, formatName),
       streamIndex,
       timeBase,
-      places,
+      positions,
       ...size,
       frameRate,
       filters,

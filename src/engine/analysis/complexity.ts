@@ -17,12 +17,12 @@ const THREADS = 1;
  */
 export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
   withVideoReader(job.source, job.streamIndex, THREADS, (reader) => ({
-    samples: job.places.map((place) => encodeSample(job, reader, place)),
+    samples: job.positions.map((position) => encodeSample(job, reader, position)),
   }));
 
-const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePosition): RateSample => {
+const encodeSample = (job: ComplexityJob, reader: VideoReader, samplePosition: SamplePosition): RateSample => {
   const { filters, width, height, timeBase, frameRate } = job;
-  const fromPts = place.pts;
+  const fromPts = samplePosition.pts;
   const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_FRAMES * frameRate.den) / Math.max(frameRate.num, 1));
   const untilPts = fromPts + Math.max(Math.round((seconds * timeBase.den) / timeBase.num), 1);
   const encoder = new FragmentEncoder({
@@ -41,7 +41,7 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, place: SamplePosi
     encoder.add(frame, (pts - firstPts) * timeBase.num);
   });
   try {
-    const { position } = place;
+    const { position } = samplePosition;
     const seekPoint = position === undefined ? undefined : { pts: fromPts, position };
     filterRange(reader, filter, { fromPts, untilPts, neighbours: filters.deinterlace, seekPoint });
     if (firstPts === undefined) throw failMedia('sample', 'no frame could be decoded');

@@ -27,7 +27,7 @@ import { readHvcc } from '../../media/codecs/hevc.js';
 import { findBzip2Streams } from '../../media/matroska/compression.js';
 import { isOriginalCodec } from '../../media/plan/original-decision.js';
 import { pairMono } from '../../media/source/pair-mono.js';
-import { refusals } from '../../media/source/refusals.js';
+import { rejections } from '../../media/source/rejections.js';
 import type {
   AudioFacts,
   Rational,
@@ -79,9 +79,9 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
   const file: InspectedFile = { sizeBytes, isPrefix: job.isPrefix === true };
   if (sizeBytes === 0) throw invalidInput('The input file is empty.');
   const formatName = recognizeFormat(path)?.name;
-  if (!formatName) throw invalidInput(refusals.notMedia);
+  if (!formatName) throw invalidInput(rejections.notMedia);
   if (isRefusedFormat(formatName))
-    return { formatName, sizeBytes, durationSeconds: 0, audio: [], refusal: [refusals.format(formatName)] };
+    return { formatName, sizeBytes, durationSeconds: 0, audio: [], refusal: [rejections.format(formatName)] };
   const format = await openForProbe(job, formatName);
   try {
     const durationSeconds = format.duration > 0n ? Number(format.duration) / 1e6 : 0;
@@ -101,7 +101,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
     const otherVideo = movingVideo.filter((stream) => stream !== video).map(describeUnused);
     checkPixels(job, video ? [video] : []);
     const sample = video && sampleFrames(format, video);
-    if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(refusals.notMedia);
+    if (ANIMATED_IMAGES.has(formatName) && (sample?.count ?? 0) < 2) throw invalidInput(rejections.notMedia);
     const audio = usable.filter((stream) => !isMovingVideo(stream));
     const mainAudio = chooseFirst(audio);
     const text = format.streams.flatMap((stream) => describeText(stream) ?? []);
@@ -122,7 +122,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       ...(unplayable.length > 0 && { unplayable }),
       ...(otherVideo.length > 0 && { otherVideo }),
       ...(usable.length === 0 && {
-        refusal: media.length === 0 ? [refusals.noMedia] : unplayable.map(({ reason }) => reason),
+        refusal: media.length === 0 ? [rejections.noMedia] : unplayable.map(({ reason }) => reason),
       }),
     };
   } finally {
@@ -202,12 +202,12 @@ const findObstacle = (
   const { type, codec } = unused;
   const describe = (reason: string): UnplayableStream => ({ ...unused, reason });
   // FFmpeg names the key of an encrypted Matroska track.
-  if (track?.isEncrypted || stream.metadata?.get('enc_key_id')) return describe(refusals.encrypted(type));
-  if (isBzip2) return describe(refusals.compression(type));
-  if (!findDecoder(stream)) return describe(refusals.codec(type, codec));
+  if (track?.isEncrypted || stream.metadata?.get('enc_key_id')) return describe(rejections.encrypted(type));
+  if (isBzip2) return describe(rejections.compression(type));
+  if (!findDecoder(stream)) return describe(rejections.codec(type, codec));
   if (type === 'video') return undefined;
-  if (sampleRate <= 0) return describe(refusals.damagedBy('the sample rate of the audio is missing'));
-  return channels <= 0 ? describe(refusals.damagedBy('the number of audio channels is missing')) : undefined;
+  if (sampleRate <= 0) return describe(rejections.damagedBy('the sample rate of the audio is missing'));
+  return channels <= 0 ? describe(rejections.damagedBy('the number of audio channels is missing')) : undefined;
 };
 
 const isMedia = (stream: Stream): boolean => isMovingVideo(stream) || stream.codecpar.codecType === AVMEDIA_TYPE_AUDIO;

@@ -11,12 +11,12 @@ export class OpenCache<T extends { close(): void }> {
     this.open = new LRUCache({ max: capacity, dispose: (closing) => closing.close() });
   }
 
-  use<R>(key: readonly unknown[], create: () => T, work: (opened: T) => R): R {
+  use<R>(key: readonly unknown[], create: () => T, task: (opened: T) => R): R {
     const name = JSON.stringify(key);
     const opened = this.open.get(name) ?? create();
     this.open.set(name, opened);
     try {
-      return work(opened);
+      return task(opened);
     } catch (error) {
       this.open.delete(name);
       throw error;

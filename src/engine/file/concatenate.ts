@@ -69,7 +69,7 @@ const repairAll = (
   ticksPerSecond: number,
 ): ReadonlyMap<number, RepairedTimestamps> => {
   const repair = (maxStepSeconds?: number): Map<number, RepairedTimestamps> =>
-    new Map([...columns].map(([index, known]) => [index, repairTimestamps(known, ticksPerSecond, maxStepSeconds)]));
+    new Map([...columns].map(([index, column]) => [index, repairTimestamps(column, ticksPerSecond, maxStepSeconds)]));
   const times = repair();
   const counts = new Set([...times.values()].map(({ recordings }) => recordings));
   return counts.size > 1 ? repair(Number.POSITIVE_INFINITY) : times;

@@ -58,7 +58,7 @@ class TrackReader {
         errors += 1;
         continue;
       }
-      if (packet.streamIndex === this.track.streamIndex && this.place()) return;
+      if (packet.streamIndex === this.track.streamIndex && this.placeNext()) return;
       packet.unref();
     }
   }
@@ -72,7 +72,7 @@ class TrackReader {
    * Converts the packet's times to the timeline of the file; false when it has no time, such as the
    * rest of a damaged frame.
    */
-  private place(): boolean {
+  private placeNext(): boolean {
     const { packet, lastDts } = this;
     const dts = packet.dts === NO_PTS ? packet.pts : packet.dts;
     if (dts === NO_PTS) return false;

@@ -62,8 +62,8 @@ export const consoleFiles =
     });
 
     const sendPage = (reply: FastifyReply): FastifyReply => {
-      const known = [apiUrl(), urls.streamUrl, urls.imageUrl].filter((url) => url !== undefined);
-      const origins = new Set(known.map((url) => new URL(url).origin));
+      const configuredUrls = [apiUrl(), urls.streamUrl, urls.imageUrl].filter((url) => url !== undefined);
+      const origins = new Set(configuredUrls.map((url) => new URL(url).origin));
       reply.headers({ 'cache-control': 'no-cache', 'content-security-policy': contentPolicy([...origins]) });
       if (names.has('index.html')) return reply.sendFile('index.html');
       return reply.code(503).type('text/html; charset=utf-8').send(NOT_BUILT);

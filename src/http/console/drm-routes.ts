@@ -59,15 +59,15 @@ const readBody = (body: unknown) => {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalidParameters('The request body must be a JSON object.');
   const values = body as Readonly<Record<string, unknown>>;
-  const given: Partial<Record<DrmField, string[]>> = {};
+  const fields: Partial<Record<DrmField, string[]>> = {};
   for (const field of drmFields) {
     const texts = [values[inBody(field)] ?? []].flat();
     if (!texts.every((text) => typeof text === 'string' && !text.includes('\0')))
       throw invalidParameters(`${inBody(field)} must be a text.`);
-    if (texts.length > 0) given[field] = texts as string[];
+    if (texts.length > 0) fields[field] = texts as string[];
   }
   return readDrmConfiguration({
-    given,
+    fields,
     certificate: readCertificate(values.fairplay_certificate_base64),
     nameOf: inBody,
     reject: invalidParameters,

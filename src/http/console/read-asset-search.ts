@@ -14,10 +14,10 @@ type Query = Readonly<Record<string, unknown>>;
 export const readAssetSearch = (query: Query): AssetSearch => {
   const problems = new Problems();
   const oneOf = <T extends string>(name: string, values: readonly T[]): T | undefined => {
-    const given = lastOf(query[name]) || undefined;
-    const known = values.find((value) => value === given);
-    if (given !== undefined && !known) problems.add([name], `must be one of: ${values.join(', ')}`);
-    return known;
+    const rawValue = lastOf(query[name]) || undefined;
+    const match = values.find((value) => value === rawValue);
+    if (rawValue !== undefined && !match) problems.add([name], `must be one of: ${values.join(', ')}`);
+    return match;
   };
   const { limit, offset } = readPage(query, problems);
   const text = lastOf(query.search)?.trim() || undefined;

@@ -35,7 +35,7 @@ export const oneOf = <T extends string>(
   name: string,
   values: readonly T[],
 ): T | undefined => {
-  const known = values.find((candidate) => candidate === value);
-  if (value !== undefined && !known) throw invalidParameters(`${name} must be one of: ${values.join(', ')}`);
-  return known;
+  const match = values.find((candidate) => candidate === value);
+  if (value !== undefined && !match) throw invalidParameters(`${name} must be one of: ${values.join(', ')}`);
+  return match;
 };

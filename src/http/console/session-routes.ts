@@ -51,7 +51,7 @@ export const sessionRoutes = (
   };
 
   app.post('/session', async (request, reply) => {
-    refuseOtherSites(request);
+    rejectOtherSites(request);
     if (!takeAttempt(request.ip)) {
       void reply.header('retry-after', String(1 / ATTEMPTS.perSecond));
       const messages = ['There were too many attempts to sign in. Try again in a few seconds.'];
@@ -91,7 +91,7 @@ export const sessionRoutes = (
 };
 
 /** Another site must not sign a visitor in as somebody else; only browsers send this header. */
-const refuseOtherSites = ({ headers }: FastifyRequest): void => {
+const rejectOtherSites = ({ headers }: FastifyRequest): void => {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;
   throw new KinoraError('forbidden', { messages: ['Only the console itself may sign in.'] });

@@ -95,12 +95,12 @@ export const edgeSegments = (
   const sendSegment = async (request: SegmentRequest, reply: FastifyReply): Promise<unknown> => {
     const { playbackId, plan, rendition, file } = request.params;
     if (!PLAN.test(plan) || !RENDITION.test(rendition) || !FILE.test(file)) return forward(request, reply);
-    const found = isId(playbackId) ? await lookups.playbackIds.find(playbackId) : undefined;
-    if (!found) throw new KinoraError('not_found');
-    if (cacheTag !== undefined) reply.header(cacheTag, found.assetId);
-    if (found.policy !== 'public') reply.header('cache-control', 'private, no-cache');
+    const row = isId(playbackId) ? await lookups.playbackIds.find(playbackId) : undefined;
+    if (!row) throw new KinoraError('not_found');
+    if (cacheTag !== undefined) reply.header(cacheTag, row.assetId);
+    if (row.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const clip = lastOf(request.query.segments);
-    const { signed } = await access.checkChild(found, accessRequest(request), renditionChild(plan, rendition, clip));
+    const { signed } = await access.checkChild(row, accessRequest(request), renditionChild(plan, rendition, clip));
     if (signed && !isInClip(file, clip)) throw rejection('Token signature is invalid');
 
     const key = { assetId: playbackId, plan: Number(plan), rendition, file };

@@ -69,8 +69,8 @@ export const edgeOriginRoutes = ({ isEdge, playables, rows, deliveries }: EdgeOr
         const playable = await playables.find(playbackId);
         // Deleted in the meantime.
         if (!playable?.plan) continue;
-        const further = await playables.findAdditional(playable, rendition);
-        const delivered = segmentDelivery(playable.plan, rendition, file, further);
+        const additional = await playables.findAdditional(playable, rendition);
+        const delivered = segmentDelivery(playable.plan, rendition, file, additional);
         const { environmentId, assetId } = playable;
         if (delivered)
           deliveries.count({ environmentId, assetId, ...delivered, seconds: delivered.seconds * count, bytes });

@@ -13,11 +13,11 @@ export const storyboardUrl = (
   format: string,
   parameters: readonly string[],
 ): string => {
-  const given = parameters.flatMap((name) => {
+  const modifiers = parameters.flatMap((name) => {
     const value = lastOf(request.query[name]);
     return value ? [[name, value] as [string, string]] : [];
   });
-  const query = new URLSearchParams(given).toString();
+  const query = new URLSearchParams(modifiers).toString();
   const base = imageUrl === undefined ? '' : `${imageUrl}/${request.params.playbackId}/`;
   return `${base}storyboard.${format}${query && `?${query}`}`;
 };

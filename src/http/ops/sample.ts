@@ -16,14 +16,14 @@ export const sampleRoute =
   (path: string): FastifyPluginAsync =>
   async (app) => {
     app.get(SAMPLE_PATH, async (request, reply) => {
-      const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
         // Not made yet, or switched off.
         if (error.code === 'ENOENT') return undefined;
         throw error;
       });
-      if (!found) throw new KinoraError('not_found');
-      const etag = `"${found.mtimeMs.toString(36)}-${found.size.toString(36)}"`;
-      return sendFile(request, reply, { path, sizeBytes: found.size, etag }, 'video/mp4');
+      if (!stats) throw new KinoraError('not_found');
+      const etag = `"${stats.mtimeMs.toString(36)}-${stats.size.toString(36)}"`;
+      return sendFile(request, reply, { path, sizeBytes: stats.size, etag }, 'video/mp4');
     });
   };
 

@@ -21,9 +21,9 @@ const isPlain = (url: string): boolean => url.startsWith('/') && !url.includes('
  * decodes percent-encoding.
  */
 export const routedPath = (url: string): string => {
-  const given = pathOf(url);
-  if (isPlain(given)) return given;
-  const path = given.replace(/^https?:\/\/[^/]*/i, '');
+  const requestPath = pathOf(url);
+  if (isPlain(requestPath)) return requestPath;
+  const path = requestPath.replace(/^https?:\/\/[^/]*/i, '');
   try {
     return decodeURI(path);
   } catch {

@@ -17,8 +17,8 @@ export const findSession = async (request: FastifyRequest, sessions: Sessions): 
     throw new KinoraError('unauthorized', { messages: ['Sign in to the console first.'] });
   }
   const session = await sessions.get(secret);
-  const given = request.headers['x-csrf-token'];
-  if (!isReading(request.method) && !isCsrfToken(session, typeof given === 'string' ? given : undefined)) {
+  const csrfToken = request.headers['x-csrf-token'];
+  if (!isReading(request.method) && !isCsrfToken(session, typeof csrfToken === 'string' ? csrfToken : undefined)) {
     const messages = ['The X-CSRF-Token header is missing or wrong. Reload the page.'];
     throw new KinoraError('forbidden', { messages });
   }

@@ -6,9 +6,9 @@ const UNWANTED = /["'/\\]|\p{Cc}|\p{Surrogate}/gu;
  * beyond ASCII are encoded as in RFC 6266. `fileName` is used if nothing remains of the name, and
  * its extension is added if missing.
  */
-export const contentDisposition = (wanted: string, fileName: string): string => {
+export const contentDisposition = (type: string, fileName: string): string => {
   const extension = fileName.slice(fileName.lastIndexOf('.'));
-  const clean = wanted
+  const clean = type
     .replaceAll(UNWANTED, '')
     .replace(/^[. ]+/, '')
     .trimEnd();

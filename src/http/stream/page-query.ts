@@ -49,8 +49,8 @@ export const playlistQuery = (url: string, token: string | undefined): string =>
 
 /** A URL with the given parameters; those without a value are left out. */
 export const withQuery = (url: string, parameters: Readonly<Record<string, string | undefined>>): string => {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => !!entry[1]);
-  return given.length > 0 ? `${url}?${new URLSearchParams(given)}` : url;
+  const setEntries = Object.entries(parameters).filter((entry): entry is [string, string] => !!entry[1]);
+  return setEntries.length > 0 ? `${url}?${new URLSearchParams(setEntries)}` : url;
 };
 
 /**

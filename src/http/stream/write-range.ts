@@ -9,14 +9,14 @@ import type { BufferPair } from './part-buffers.js';
 /**
  * Reads the bytes that follow the first `given` ones. May overwrite the part before the last one.
  */
-export type ReadPart = (given: number) => Promise<Uint8Array>;
+export type ReadPart = (sentBytes: number) => Promise<Uint8Array>;
 
 /** Reads a range of a file alternately into two buffers. */
 export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: BufferPair): ReadPart => {
-  return async (given) => {
+  return async (sentBytes) => {
     const buffer = buffers.next();
-    const wanted = Math.min(buffer.length, end - start + 1 - given);
-    const { bytesRead } = await file.read(buffer, 0, wanted, start + given);
+    const partBytes = Math.min(buffer.length, end - start + 1 - sentBytes);
+    const { bytesRead } = await file.read(buffer, 0, partBytes, start + sentBytes);
     return buffer.subarray(0, bytesRead);
   };
 };
@@ -50,7 +50,8 @@ export const readStream = (stream: Readable): ReadPart => {
 const MEMORY_PART_BYTES = 2 ** 20;
 
 export const readBytes = (bytes: Uint8Array, { start, end }: ByteRange): ReadPart => {
-  return async (given) => bytes.subarray(start + given, Math.min(end + 1, start + given + MEMORY_PART_BYTES));
+  return async (sentBytes) =>
+    bytes.subarray(start + sentBytes, Math.min(end + 1, start + sentBytes + MEMORY_PART_BYTES));
 };
 
 /**
@@ -69,20 +70,20 @@ export const writeParts = async (
   const closed = new Promise<void>((resolve) => whenClosed(response, resolve));
   // `close` follows, and is sufficient.
   response.on('error', () => undefined);
-  let given = 0;
+  let sentBytes = 0;
   let taken: Promise<void> | undefined;
   try {
-    while (given < sizeBytes && !response.destroyed) {
-      const bytes = await readPart(given);
+    while (sentBytes < sizeBytes && !response.destroyed) {
+      const bytes = await readPart(sentBytes);
       if (bytes.length === 0) throw new Error('the file is shorter than it was');
       await taken;
       if (response.destroyed) break;
-      given += bytes.length;
-      if (given === sizeBytes) response.end(bytes);
+      sentBytes += bytes.length;
+      if (sentBytes === sizeBytes) response.end(bytes);
       else taken = Promise.race([closed, new Promise<void>((resolve) => response.write(bytes, () => resolve()))]);
     }
     await closed;
-    return given;
+    return sentBytes;
   } catch (error) {
     response.destroy();
     throw error;

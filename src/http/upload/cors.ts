@@ -26,7 +26,9 @@ export const corsHeaders = (
  */
 export const preflightHeaders = (request: FastifyRequest['headers'], methods: string): Record<string, string> => {
   const names = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim());
-  const others = names.filter((name) => name !== '' && !ALLOWED_HEADERS.some((known) => equal(known, name)));
+  const others = names.filter(
+    (name) => name !== '' && !ALLOWED_HEADERS.some((allowedName) => equal(allowedName, name)),
+  );
   return {
     'access-control-allow-methods': methods,
     'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
@@ -44,6 +46,6 @@ const equal = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCa
 const isSameOrigin = (allowed: string, origin: string): boolean => {
   const bare = !allowed.includes('://');
   const partOf = (text: string): string => (URL.canParse(text) ? new URL(text)[bare ? 'host' : 'origin'] : '');
-  const wanted = bare ? partOf(`${origin.split('://', 1)[0]}://${allowed}`) : partOf(allowed);
-  return allowed === origin || (wanted !== '' && wanted !== 'null' && wanted === partOf(origin));
+  const wantedParts = bare ? partOf(`${origin.split('://', 1)[0]}://${allowed}`) : partOf(allowed);
+  return allowed === origin || (wantedParts !== '' && wantedParts !== 'null' && wantedParts === partOf(origin));
 };

@@ -33,7 +33,7 @@ export const receiveTus = async (
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   const session = await openUnlessLocked(sessions, upload.uploadId);
-  if (!session) return refuse(reply, 423, 'Another request is sending data.');
+  if (!session) return reject(reply, 423, 'Another request is sending data.');
   let response: Response;
   try {
     response = await receiveBody(request, reply, (body) => ask(session, upload, request, body));
@@ -45,13 +45,13 @@ export const receiveTus = async (
     // Which origins may read the response depends on the upload.
     if (!/^(?:access-control|content)-/.test(name)) reply.header(name, value);
   });
-  return response.ok ? reply.code(response.status).send() : refuse(reply, response.status, await response.text());
+  return response.ok ? reply.code(response.status).send() : reject(reply, response.status, await response.text());
 };
 
 /** Error codes for refusals of the protocol, if not `invalid_parameters`. */
 const REFUSALS: Readonly<Record<number, string>> = { 403: 'forbidden', 413: 'payload_too_large', 423: 'unavailable' };
 
-const refuse = (reply: FastifyReply, status: number, message: string): FastifyReply =>
+const reject = (reply: FastifyReply, status: number, message: string): FastifyReply =>
   reply.code(status).send({ error: { type: REFUSALS[status] ?? 'invalid_parameters', messages: [message.trim()] } });
 
 /** Clients repeat a request after 423; after 503 they would create the upload again. */

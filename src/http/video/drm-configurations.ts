@@ -19,8 +19,8 @@ export const drmConfigurationRoutes = (route: Route, { database }: DomainContext
 
   route('getDrmConfiguration', async ({ caller, params }) => {
     const id = params.configurationId!;
-    const found = isId(id) ? await findDrmConfiguration(db, id, caller.environment.id) : undefined;
-    if (!found) throw new KinoraError('not_found');
+    const row = isId(id) ? await findDrmConfiguration(db, id, caller.environment.id) : undefined;
+    if (!row) throw new KinoraError('not_found');
     return { data: { id } };
   });
 };

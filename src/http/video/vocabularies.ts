@@ -20,8 +20,8 @@ export const vocabularyRoutes = (route: Route, context: DomainContext): void => 
   });
 
   route('listTranscriptionVocabularies', async ({ caller, query }) => {
-    const found = await listVocabularies(context, caller.environment.id, readPageQuery(query, LIMITS));
-    return { data: found.map(serializeVocabulary) };
+    const vocabularies = await listVocabularies(context, caller.environment.id, readPageQuery(query, LIMITS));
+    return { data: vocabularies.map(serializeVocabulary) };
   });
 
   route('getTranscriptionVocabulary', async ({ caller, params }) => ({

@@ -8,7 +8,7 @@ import { writeIndexedHead } from '../../media/mp4/segment-index.js';
 import type { ResolutionTier } from '../../media/plan/ladder.js';
 import { planMezzanine } from '../../media/plan/mezzanine-plan.js';
 import type { MezzanineVideo } from '../../media/plan/plan-asset.js';
-import { refusals } from '../../media/source/refusals.js';
+import { rejections } from '../../media/source/rejections.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { mediaPriority } from '../../pool/media-pool.js';
@@ -89,7 +89,7 @@ export const makeMezzanine = async (context: IngestContext, input: MezzanineInpu
     });
     if (!index.video || index.video.pts.length === 0)
       throw new KinoraError('invalid_input', {
-        messages: [refusals.damagedBy('no frame of its video can be decoded')],
+        messages: [rejections.damagedBy('no frame of its video can be decoded')],
       });
     const { width, height, timeBase } = plan;
     // MP4 times are in fractions of a second, whatever the clock of the source.
@@ -171,7 +171,7 @@ const join = async (
     throw new KinoraError('media_failed', { details: { kind: 'mezzanine', reason: 'fragments of other sizes' } });
 };
 
-const withTemporaryFiles = <T>(dir: string, count: number, work: (paths: string[]) => Promise<T>): Promise<T> =>
+const withTemporaryFiles = <T>(dir: string, count: number, task: (paths: string[]) => Promise<T>): Promise<T> =>
   count === 0
-    ? work([])
-    : withTemporaryFile(dir, (path) => withTemporaryFiles(dir, count - 1, (paths) => work([path, ...paths])));
+    ? task([])
+    : withTemporaryFile(dir, (path) => withTemporaryFiles(dir, count - 1, (paths) => task([path, ...paths])));

@@ -6,7 +6,7 @@ import { createLinkedAbort } from '../../lib/linked-abort.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import type { Gain, Plan } from '../../media/plan/plan.js';
 import { type AssetSettings, type DraftPlan, draftPlan, finishPlan } from '../../media/plan/plan-asset.js';
-import { judgeInput } from '../../media/plan/standard-input.js';
+import { evaluateInput } from '../../media/plan/standard-input.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
@@ -65,7 +65,7 @@ const planIndexed = async (context: IngestContext, file: SourceFile, options: Ch
   const { assetId, state } = context;
   const { path, facts, settings } = file;
   const index = await readIndex(context, indexKey(assetId), file, facts);
-  const reasons = judgeInput(facts, index, settings.maxResolutionTier);
+  const reasons = evaluateInput(facts, index, settings.maxResolutionTier);
   if (reasons) await state.saveReasons(assetId, reasons);
   const planAsItIs = async () => ({ plan: await planWhole(context, file, index, options), facts });
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return planAsItIs();

@@ -29,7 +29,7 @@ export const createIngestWorkers = (
 ): QueueWorker[] => [
   createWorker({ ...deps, lane: queues.ingest, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
   createWorker(
-    { ...deps, lane: queues.transcode, limit: (_signal, work) => work(), pool: inBackground(deps.pool) },
+    { ...deps, lane: queues.transcode, limit: (_signal, task) => task(), pool: inBackground(deps.pool) },
     queue,
     concurrency,
   ),

@@ -29,7 +29,7 @@ export const findSpeechSpans = async (
   { assetId, trackId, audio, signal, onProgress }: Search,
 ): Promise<Span[]> => {
   const { durationMs, ...speech } = audio;
-  const found: Span[] = [];
+  const spans: Span[] = [];
   for (let startMs = 0, part = 0; startMs < durationMs; part++) {
     const key = speechPartKey(assetId, trackId, part);
     const stored = await blobs.read(key);
@@ -42,11 +42,11 @@ export const findSpeechSpans = async (
       result = checked(await pool.run(job, { priority: mediaPriority.speech, signal }), { startMs, endMs });
       await blobs.put(key, Buffer.from(JSON.stringify(result)));
     }
-    found.push(...result.spans);
+    spans.push(...result.spans);
     startMs = result.nextMs;
     await onProgress(startMs / durationMs);
   }
-  return found;
+  return spans;
 };
 
 /** The process's report is not trusted, because a malicious file may control it. */

@@ -51,14 +51,14 @@ const SEARCH_SHARE = 0.1;
  * Stores the words and the cues of some audio. Results are stored window by window, so that a restart continues after
  * the last one.
  */
-export const recognizeAudio = async (deps: AudioDeps, work: AudioToRecognize): Promise<void> => {
+export const recognizeAudio = async (deps: AudioDeps, task: AudioToRecognize): Promise<void> => {
   const { blobs, transcriber, logger } = deps;
-  const { assetId, trackId, audio, signal } = work;
-  await transcriber.check(work.language);
+  const { assetId, trackId, audio, signal } = task;
+  await transcriber.check(task.language);
   const words = await withAudio(blobs, audio, async (open) => {
-    const onProgress = (fraction: number) => work.onProgress(fraction * SEARCH_SHARE);
+    const onProgress = (fraction: number) => task.onProgress(fraction * SEARCH_SHARE);
     const spans = await findSpeechSpans(deps, { assetId, trackId, audio: open, signal, onProgress });
-    return recognizeWindows(deps, work, open, packWindows(spans, audio.durationMs));
+    return recognizeWindows(deps, task, open, packWindows(spans, audio.durationMs));
   });
   if (words.length === 0) throw new KinoraError('invalid_input', { messages: ['No speech was detected.'] });
   await blobs.put(trackWordsKey(assetId, trackId), Buffer.from(JSON.stringify(words)));
@@ -84,13 +84,13 @@ const withAudio = async <T>(
 /** The words of all windows, with times of the track. The language is detected in the first window. */
 const recognizeWindows = async (
   deps: AudioDeps,
-  { assetId, trackId, phrases, signal, onProgress, onLanguage, language: wanted }: AudioToRecognize,
+  { assetId, trackId, phrases, signal, onProgress, onLanguage, language: requestedLanguage }: AudioToRecognize,
   audio: OpenAudio,
   windows: readonly SpeechWindow[],
 ): Promise<Word[]> => {
   const words: Word[] = [];
-  let language = wanted;
-  let isDecided = wanted !== 'auto';
+  let language = requestedLanguage;
+  let isDecided = requestedLanguage !== 'auto';
   for (const [at, window] of windows.entries()) {
     throwIfAborted(signal);
     const key = speechWindowKey(assetId, trackId, at);

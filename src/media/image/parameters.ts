@@ -58,14 +58,14 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
-const refuse = (message = 'Invalid parameter'): never => {
+const reject = (message = 'Invalid parameter'): never => {
   throw new KinoraError('invalid_parameters', { messages: [message] });
 };
 
 const textOf = (values: ImageValues, name: string): string | undefined => {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;
   if (value === undefined || value === '') return undefined;
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return refuse();
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return reject();
   return String(value);
 };
 
@@ -74,19 +74,19 @@ const secondsOf = (values: ImageValues, name: string): number | undefined => {
   const text = textOf(values, name);
   if (text === undefined) return undefined;
   const seconds = NUMBER.test(text) ? Number(text) : Number.NaN;
-  return seconds >= 0 && Number.isFinite(seconds) ? seconds : refuse();
+  return seconds >= 0 && Number.isFinite(seconds) ? seconds : reject();
 };
 
 const integerOf = (values: ImageValues, name: string, max: number): number | undefined => {
   const text = textOf(values, name);
   if (text === undefined) return undefined;
   const number = INTEGER.test(text) ? Number(text) : 0;
-  return number >= 1 && number <= max ? number : refuse();
+  return number >= 1 && number <= max ? number : reject();
 };
 
 const booleanOf = (values: ImageValues, name: string): boolean => {
   const text = textOf(values, name);
-  return text === undefined ? false : (BOOLEANS.get(text) ?? refuse());
+  return text === undefined ? false : (BOOLEANS.get(text) ?? reject());
 };
 
 const sidesOf = (values: ImageValues, max: number): { width?: number; height?: number } => {
@@ -99,12 +99,12 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
   const timeSeconds = secondsOf(values, 'time');
   const fit = textOf(values, 'fit_mode');
   const fitMode = fit === undefined ? 'preserve' : FIT_MODES.find((mode) => mode === fit);
-  if (fitMode === undefined) return refuse('Unrecognized fit-mode');
+  if (fitMode === undefined) return reject('Unrecognized fit-mode');
   const rotation = textOf(values, 'rotate');
-  const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? refuse());
+  const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? reject());
   // `latest` selects the newest frame of a live stream. `program_time` is also for live streams
   // only and is ignored.
-  if (booleanOf(values, 'latest')) return refuse();
+  if (booleanOf(values, 'latest')) return reject();
   return {
     ...(timeSeconds !== undefined && { timeSeconds }),
     ...sidesOf(values, MAX_THUMBNAIL_SIDE),
@@ -121,12 +121,12 @@ export const parseThumbnailParameters = (values: ImageValues): ThumbnailParamete
  */
 export const parseAnimatedParameters = (values: ImageValues, durationSeconds: number): AnimatedParameters => {
   const startSeconds = secondsOf(values, 'start') ?? 0;
-  if (startSeconds >= durationSeconds) return refuse();
+  if (startSeconds >= durationSeconds) return reject();
   const wantedEnd = secondsOf(values, 'end') ?? startSeconds + DEFAULT_ANIMATED_SECONDS;
   const endSeconds = Math.min(wantedEnd, durationSeconds);
   const least = wantedEnd > durationSeconds ? 0 : MIN_ANIMATED_SECONDS;
   const seconds = endSeconds - startSeconds;
-  if (seconds < least - ROUNDING || seconds > MAX_ANIMATED_SECONDS + ROUNDING) return refuse();
+  if (seconds < least - ROUNDING || seconds > MAX_ANIMATED_SECONDS + ROUNDING) return reject();
   return {
     startSeconds,
     endSeconds,
@@ -142,11 +142,11 @@ export const parseAnimatedParameters = (values: ImageValues, durationSeconds: nu
 export const parseStoryboardWindow = (values: ImageValues, durationSeconds: number): StoryboardWindow => {
   const startSeconds = secondsOf(values, 'asset_start_time') ?? 0;
   const endSeconds = Math.min(secondsOf(values, 'asset_end_time') ?? durationSeconds, durationSeconds);
-  return startSeconds < endSeconds ? { startSeconds, endSeconds } : refuse();
+  return startSeconds < endSeconds ? { startSeconds, endSeconds } : reject();
 };
 
 /** Format of the image that the storyboard text refers to. */
 export const parseStoryboardFormat = (value: unknown): StoryboardFormat => {
   if (value === undefined || value === '') return 'jpg';
-  return STORYBOARD_FORMATS.find((format) => format === value) ?? refuse();
+  return STORYBOARD_FORMATS.find((format) => format === value) ?? reject();
 };

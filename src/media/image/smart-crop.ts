@@ -15,7 +15,7 @@ const CENTRE_BONUS = 1.1;
  */
 export const findSmartCrop = (image: Luma, window: Size): { left: number; top: number } => {
   const { columns, rows } = sumChanges(image);
-  return { left: bestPlace(columns, window.width), top: bestPlace(rows, window.height) };
+  return { left: bestOffset(columns, window.width), top: bestOffset(rows, window.height) };
 };
 
 const sumChanges = ({ data, stride, width, height }: Luma): { columns: Float64Array; rows: Float64Array } => {
@@ -34,7 +34,7 @@ const sumChanges = ({ data, stride, width, height }: Luma): { columns: Float64Ar
 };
 
 /** Start of the window of `length` with the largest sum. */
-const bestPlace = (sums: Float64Array, length: number): number => {
+const bestOffset = (sums: Float64Array, length: number): number => {
   const last = sums.length - length;
   const middle = Math.floor(last / 2);
   let sum = 0;

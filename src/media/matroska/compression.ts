@@ -21,7 +21,7 @@ export const findBzip2Streams = (bytes: Uint8Array): ReadonlySet<number> => {
   const within = ({ content, end }: EbmlElement): EbmlElement[] => listElements(bytes, content, end) ?? [];
   const values = (track: EbmlElement, ...path: number[]): number[] =>
     path
-      .reduce((found, wanted) => found.flatMap(within).filter(({ id }) => id === wanted), [track])
+      .reduce((elements, childId) => elements.flatMap(within).filter(({ id }) => id === childId), [track])
       .map((element) => readUnsigned(bytes, element));
   const streams = topLevel(bytes)
     .filter(({ id, end }) => id === TRACKS && end <= bytes.length)

@@ -126,7 +126,9 @@ const listSeeks = (bytes: Uint8Array): { id: number; position: number }[] | unde
   const seeks = entries?.map(({ content, end }) => listElements(bytes, content, end));
   return seeks?.every((children) => children !== undefined)
     ? seeks.flatMap((children) => {
-        const [id, position] = [SEEK_ID, SEEK_POSITION].map((wanted) => children.find((child) => child.id === wanted));
+        const [id, position] = [SEEK_ID, SEEK_POSITION].map((childId) =>
+          children.find((child) => child.id === childId),
+        );
         return id && position ? [{ id: readUnsigned(bytes, id), position: readUnsigned(bytes, position) }] : [];
       })
     : undefined;

@@ -37,14 +37,18 @@ const FLOAT_ERROR = 1e-7;
  * position and size of a predicted key frame are those of the bytes up to the next one; other
  * predicted frames have no position.
  */
-export const predictIndex = (known: KnownPackets, timing: MatroskaTiming, bound: Bound): SourceIndex | string => {
-  const video = predictVideo(known, timing, bound);
+export const predictIndex = (
+  knownPackets: KnownPackets,
+  timing: MatroskaTiming,
+  bound: Bound,
+): SourceIndex | string => {
+  const video = predictVideo(knownPackets, timing, bound);
   if (typeof video === 'string') return video;
-  const { head, tail } = known;
+  const { head, tail } = knownPackets;
   if ((head.audio?.pts.length ?? 0) + (tail.audio?.pts.length ?? 0) === 0) return { video, discontinuous: false };
   if (!head.audio?.pts.length || !tail.audio?.pts.length)
     return 'its audio does not begin and end near the start and end of its video';
-  const audio = predictAudio(head.audio, tail.audio, known.audioTicks);
+  const audio = predictAudio(head.audio, tail.audio, knownPackets.audioTicks);
   return audio ? { video, audio, discontinuous: false } : TOO_LONG;
 };
 

@@ -34,14 +34,14 @@ export interface ExpectedInit {
   readonly reorderTicks?: number;
 }
 
-const refuse = (reason: string): never => {
+const reject = (reason: string): never => {
   throw new KinoraError('media_failed', { details: { stage: 'verify', reason } });
 };
 
-const need = <T>(value: T | undefined, reason: string): T => value ?? refuse(reason);
+const need = <T>(value: T | undefined, reason: string): T => value ?? reject(reason);
 
 const expectEqual = (name: string, actual: unknown, expected: unknown): void => {
-  if (actual !== expected) refuse(`${name} is ${actual}, expected ${expected}`);
+  if (actual !== expected) reject(`${name} is ${actual}, expected ${expected}`);
 };
 
 /**
@@ -68,9 +68,9 @@ export const verifyFragment = (bytes: Uint8Array, expected: ExpectedFragment): n
   expectEqual('the length of mfhd', inside(['mfhd']).end - inside(['mfhd']).content, 4);
 
   const samples = readTrackRun(view, inside(['traf', 'trun']));
-  if (samples.length === 0) refuse('there is no sample');
+  if (samples.length === 0) reject('there is no sample');
   if (expected.sampleCount !== undefined) expectEqual('the number of samples', samples.length, expected.sampleCount);
-  if (expected.firstSync && !samples[0]!.sync) refuse('the first sample is not a sync sample');
+  if (expected.firstSync && !samples[0]!.sync) reject('the first sample is not a sync sample');
   expectEqual('the data offset', samples.dataOffset, mdat.content - moof.start);
 
   const { reorderTicks = 0 } = expected;
@@ -79,13 +79,13 @@ export const verifyFragment = (bytes: Uint8Array, expected: ExpectedFragment): n
   const presentations = new Set<number>();
   let earliest = Number.POSITIVE_INFINITY;
   for (const { duration, size, compositionOffset } of samples) {
-    if (size === 0) refuse('a sample is empty');
-    if (duration === 0) refuse('a sample has no duration');
-    if (reorderTicks > 0 && compositionOffset < 0) refuse('a composition offset is negative');
+    if (size === 0) reject('a sample is empty');
+    if (duration === 0) reject('a sample has no duration');
+    if (reorderTicks > 0 && compositionOffset < 0) reject('a composition offset is negative');
     const presentation = decodeTicks + compositionOffset - reorderTicks;
     presentations.add(presentation);
     earliest = Math.min(earliest, presentation);
-    if (presentation >= expected.baseDecodeTicks + expected.durationTicks) refuse('a sample is shown after the end');
+    if (presentation >= expected.baseDecodeTicks + expected.durationTicks) reject('a sample is shown after the end');
     dataBytes += size;
     decodeTicks += duration;
   }
@@ -109,7 +109,7 @@ const NON_SYNC = 0x0001_0000;
 const readTrackRun = (view: DataView, trun: Mp4FullBox): Sample[] & { dataOffset: number } => {
   expectEqual('the version of trun', trun.version, 1);
   expectEqual('trun flags', trun.flags, TRUN_FLAGS);
-  if (trun.content + 8 > trun.end) refuse('trun is too short');
+  if (trun.content + 8 > trun.end) reject('trun is too short');
   const count = view.getUint32(trun.content);
   expectEqual('the length of trun', trun.end - trun.content, 8 + count * 16);
   const samples = Array.from({ length: count }, (_, index) => {
@@ -141,7 +141,7 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
   box(['mvex', 'trex']);
   const edits = findBox(bytes, ['moov', 'trak', 'edts', 'elst']);
   if (!expected.reorderTicks) {
-    if (edits) refuse('there is an edit list');
+    if (edits) reject('there is an edit list');
   } else {
     const list = need(edits, 'the edit list is missing');
     const fields = Array.from({ length: (list.end - list.content) / 4 }, (_, index) =>
@@ -166,7 +166,7 @@ export const verifyInit = (bytes: Uint8Array, expected: ExpectedInit): void => {
 /** The configuration record of a sample entry; it must have at least `least` bytes. */
 const recordOf = (bytes: Uint8Array, entry: Mp4Box, type: string, least: number): Uint8Array => {
   const record = need(findBox(bytes, [type], entry.content + 78, entry.end), `${type} is missing`);
-  if (record.content + least > record.end) refuse(`${type} is too short`);
+  if (record.content + least > record.end) reject(`${type} is too short`);
   return bytes.subarray(record.content, record.end);
 };
 
@@ -208,6 +208,6 @@ const readAudioCodecs = (bytes: Uint8Array, entry: Mp4Box): string => {
   };
   const decoderConfig = descriptor(descriptor(esds.content + 4, 0x03) + 3, 0x04);
   const config = descriptor(decoderConfig + 13, 0x05);
-  if (config >= esds.end) refuse('esds is too short');
+  if (config >= esds.end) reject('esds is too short');
   return `${entry.type}.${bytes[decoderConfig]!.toString(16)}.${bytes[config]! >> 3}`;
 };

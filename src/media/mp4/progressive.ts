@@ -271,8 +271,8 @@ class Table {
     this.length += 1;
   }
 
-  addToLast(place: number, value: number): void {
-    this.values[this.length - place]! += value;
+  addToLast(index: number, value: number): void {
+    this.values[this.length - index]! += value;
   }
 
   write(type: string, head: Uint8Array): Uint8Array {

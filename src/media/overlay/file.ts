@@ -23,7 +23,7 @@ export const writeOverlayHeader = ({ natural, stored }: OverlayFile): Buffer => 
 /** Undefined when the size of the file does not fit its header. */
 export const readOverlayHeader = (header: Buffer, sizeBytes: number): OverlayFile | undefined => {
   if (header.length < OVERLAY_HEADER_BYTES) return undefined;
-  const at = (place: number): number => header.readUInt32BE(place * 4);
+  const at = (index: number): number => header.readUInt32BE(index * 4);
   const file = { natural: { width: at(0), height: at(1) }, stored: { width: at(2), height: at(3) } };
   const { width, height } = file.stored;
   const fits = width > 0 && height > 0 && sizeBytes === OVERLAY_HEADER_BYTES + width * height * RGBA_BYTES;

@@ -62,7 +62,7 @@ export const withoutOriginal = (plan: Plan): Plan => {
  * file.
  */
 export const findSegment = (
-  { plan: { video, audio }, further }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
+  { plan: { video, audio }, further: additional }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
   name: string,
   file: string,
 ): SegmentTarget | undefined => {
@@ -71,8 +71,8 @@ export const findSegment = (
   const number = digits === undefined ? 'init' : Number(digits);
   const inside = ({ boundaries }: VideoPlan | AudioPlan) => number === 'init' || number < boundaries.length - 1;
   if (name === AUDIO_RENDITION) return audio && inside(audio) ? { kind: 'audio', audio, number } : undefined;
-  const added = further?.audio?.get(name);
+  const added = additional?.audio?.get(name);
   if (added) return inside(added.audio) ? { kind: 'audio', ...added, number } : undefined;
-  const rendition = [...listVideo(video), ...(further?.video ?? [])].find((candidate) => candidate.name === name);
+  const rendition = [...listVideo(video), ...(additional?.video ?? [])].find((candidate) => candidate.name === name);
   return video && rendition && inside(video) ? { kind: 'video', video, rendition, number } : undefined;
 };

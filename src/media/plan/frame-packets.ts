@@ -18,8 +18,8 @@ export const holdFrames = (formatName: string, { codec, interlaced }: VideoFacts
  */
 export const countLostFrames = (
   { facts: { video, formatName }, index }: { readonly facts: SourceFacts; readonly index: SourceIndex },
-  made: Float64Array,
+  reused: Float64Array,
 ): number =>
   video && index.video && holdFrames(formatName, video)
-    ? Math.max(listFrames(index.video, formatName).length - made.length, 0)
+    ? Math.max(listFrames(index.video, formatName).length - reused.length, 0)
     : 0;

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/media/media-values.js';
 import type { AudioFacts, VideoFacts } from '../source/source-facts.js';
 import type { StreamIndex } from '../source/source-index.js';
-import { judgeInput } from './standard-input.js';
+import { evaluateInput } from './standard-input.js';
 
 const judge = (
   video: Partial<VideoFacts> | undefined,
@@ -16,7 +16,7 @@ const judge = (
   index: StreamIndex = steadyIndex(300, 512, 60),
   tier: '1080p' | '1440p' | '2160p' = '1080p',
 ) =>
-  judgeInput(
+  evaluateInput(
     sourceFacts({ ...(video && { video: videoFacts(video) }), audio: [audioFacts(audio)] }),
     { video: index, discontinuous: false },
     tier,

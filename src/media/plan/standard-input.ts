@@ -31,14 +31,14 @@ const LIMITS = {
 } as const;
 
 /** Why an input is not standard; undefined when it is. Without video only the audio is judged. */
-export const judgeInput = (
+export const evaluateInput = (
   facts: SourceFacts,
   index: SourceIndex,
   tier: ResolutionTier,
 ): NonStandardReasons | undefined => {
   const audio = facts.audio[0];
   const reasons: NonStandardReasons = {
-    ...(facts.video && judgeVideo(facts.video, index.video, tier)),
+    ...(facts.video && evaluateVideo(facts.video, index.video, tier)),
     ...(audio && !audio.simpleEditList && { audio_edit_list: 'non-standard' }),
     ...(audio && audio.codec !== 'aac' && { audio_codec: audio.codec }),
     ...((index.discontinuous || facts.video?.interlaced) && { unexpected_media_file_parameters: 'non-standard' }),
@@ -46,7 +46,7 @@ export const judgeInput = (
   return Object.keys(reasons).length > 0 ? reasons : undefined;
 };
 
-const judgeVideo = (video: VideoFacts, index: StreamIndex | undefined, tier: ResolutionTier): NonStandardReasons => {
+const evaluateVideo = (video: VideoFacts, index: StreamIndex | undefined, tier: ResolutionTier): NonStandardReasons => {
   const { codec, width, height, frameRate, pixelFormat, sampleAspect, bitDepth } = video;
   const limits = LIMITS[tier];
   const standardCodec = codec === 'h264' || (codec === 'hevc' && bitDepth <= 10);

@@ -32,8 +32,8 @@ export const validateDirective = (body: unknown): DirectiveRequest => {
   const checkedWorkflows = (Array.isArray(workflows) ? workflows : []).map((binding, at) => {
     const below = problems.below(['workflows', at]);
     if (!isObject(binding) || !isWorkflowName(binding.workflow) || below.has(['params'])) return binding;
-    const given = { ...(binding.params as object | undefined) };
-    const params = validate(bindingParams(binding.workflow), given, ['params'], below) as Record<string, unknown>;
+    const givenParams = { ...(binding.params as object | undefined) };
+    const params = validate(bindingParams(binding.workflow), givenParams, ['params'], below) as Record<string, unknown>;
     validateParamsTogether(binding.workflow, params, below.below(['params']));
     return { ...binding, ...(binding.params !== undefined && { params }) };
   });
@@ -126,13 +126,13 @@ const hasCycle = (workflows: readonly Graph[], makers: ReadonlyMap<string, strin
     if (open.has(id)) return true;
     if (ended.has(id)) return false;
     open.add(id);
-    const found = (inputsOf.get(id) ?? []).some((input) => {
+    const isProduced = (inputsOf.get(id) ?? []).some((input) => {
       const maker = makers.get(input);
       return maker !== undefined && visit(maker);
     });
     open.delete(id);
     ended.add(id);
-    return found;
+    return isProduced;
   };
   return [...inputsOf.keys()].some(visit);
 };

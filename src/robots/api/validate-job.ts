@@ -20,9 +20,9 @@ export interface RobotsJobRequest {
  */
 export const validateRobotsJob = (workflow: WorkflowName, body: unknown): RobotsJobRequest => {
   const problems = new Problems();
-  const given = requireJsonObject(body);
+  const rawBody = requireJsonObject(body);
   // Without `parameters`, the answer lists the missing required parameters.
-  const full = { ...given, parameters: given.parameters ?? {} };
+  const full = { ...rawBody, parameters: rawBody.parameters ?? {} };
   const schema = Type.Object({ parameters: jobParameters(workflow), passthrough: jobPassthrough() });
   const { parameters, passthrough } = validate(schema, full, [], problems);
   const params = (isObject(parameters) ? parameters : {}) as Record<string, unknown>;

@@ -14,7 +14,7 @@ import { robotsQueues } from '../queues.js';
 import { findDirectiveById } from '../tables/directive.js';
 import { lockRun, saveRun } from '../tables/directive-run.js';
 import { findRobotsJobs } from '../tables/robots-job.js';
-import { judgeNode, judgeResource, judgeRun, type RunFacts } from './run-graph.js';
+import { evaluateNode, evaluateResource, evaluateRun, type RunFacts } from './run-graph.js';
 import { startAction } from './start-action.js';
 
 type Run = Row<'directive_run'>;
@@ -76,7 +76,7 @@ const failWaiting = (node: RunNode, reason: string): RunNode =>
   node.state === 'dispatched' || node.state === 'failed' ? node : { ...node, state: 'failed', reason };
 
 const endStep = async (context: DomainContext, tx: Transaction, run: Run): Promise<void> => {
-  const status = judgeRun(run.nodes, await jobsOf(tx, run.nodes));
+  const status = evaluateRun(run.nodes, await jobsOf(tx, run.nodes));
   const hasEnded = status === 'completed' || status === 'partial' || status === 'errored';
   const saved = await saveRun(tx, { ...run, status, completed_at: hasEnded ? context.clock.now() : null });
   if (hasEnded) await recordRunEvent(context, tx, status, saved);
@@ -113,9 +113,10 @@ const lookAtResources = async (
   };
   const looked: RunResource[] = [];
   for (const [at, resource] of declared.entries()) {
-    const known = resources[at]!;
+    const currentResource = resources[at]!;
     looked.push(
-      judgeResource(resource, known, nodes, facts) ?? (await startAction(context, tx, asset, resource, known)),
+      evaluateResource(resource, currentResource, nodes, facts) ??
+        (await startAction(context, tx, asset, resource, currentResource)),
     );
   }
   return looked;
@@ -128,7 +129,7 @@ const lookAtNodes = async (
 ): Promise<RunNode[]> => {
   const looked: RunNode[] = [];
   for (const [at, binding] of bindings.entries()) {
-    const node = judgeNode(binding, nodes[at]!, declared, resources);
+    const node = evaluateNode(binding, nodes[at]!, declared, resources);
     looked.push(
       node === 'dispatch' ? await dispatch({ context, tx, run, asset, declared, bindings }, binding, resources) : node,
     );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RobotsJobStatus, RunNode, RunResource } from '../../db/schema.js';
 import type { Binding, DirectiveResource, ResourceSource } from '../api/requests.js';
-import { judgeNode, judgeResource, judgeRun, type RunFacts, type TrackFacts } from './run-graph.js';
+import { evaluateNode, evaluateResource, evaluateRun, type RunFacts, type TrackFacts } from './run-graph.js';
 
 const track = (id: string, change: Partial<TrackFacts> = {}): TrackFacts => ({
   id,
@@ -39,15 +39,15 @@ describe('a resource from outside', () => {
     ['that is ready', [track('a', { status: 'preparing' }), track('b')], 'b'],
     ['of the kind', [track('a', { type: 'audio' })], undefined],
   ])('is a track %s', (_, tracks, found) => {
-    const judged = judgeResource(caption(undefined, 'en'), waiting, [], facts({ tracks }));
+    const judged = evaluateResource(caption(undefined, 'en'), waiting, [], facts({ tracks }));
     expect(judged).toEqual(found ? { reference_id: 'r', state: 'ready', track_id: found } : waiting);
   });
 
   test('fails when its time is over, and at once when it is required', () => {
-    expect(judgeResource(caption(), waiting, [], facts({ isOverdue: true }))).toMatchObject({ state: 'failed' });
-    expect(judgeResource(caption({ via: 'required' }), waiting, [], facts())).toMatchObject({ state: 'failed' });
-    expect(judgeResource(shots('external'), waiting, [], facts({ shots: { status: 'errored' } }))).toEqual(waiting);
-    expect(judgeResource(shots('external'), waiting, [], facts({ shots: { status: 'completed' } }))).toMatchObject({
+    expect(evaluateResource(caption(), waiting, [], facts({ isOverdue: true }))).toMatchObject({ state: 'failed' });
+    expect(evaluateResource(caption({ via: 'required' }), waiting, [], facts())).toMatchObject({ state: 'failed' });
+    expect(evaluateResource(shots('external'), waiting, [], facts({ shots: { status: 'errored' } }))).toEqual(waiting);
+    expect(evaluateResource(shots('external'), waiting, [], facts({ shots: { status: 'completed' } }))).toMatchObject({
       state: 'ready',
     });
   });
@@ -57,9 +57,9 @@ describe('a resource that is made', () => {
   const source = { via: 'mux_api', action: 'generate_subtitles' } as const;
 
   test('is started once', () => {
-    expect(judgeResource(caption(source), waiting, [], facts())).toBeUndefined();
-    expect(judgeResource(shots('mux_api'), waiting, [], facts({ isFirst: true }))).toBeUndefined();
-    expect(judgeResource(shots('mux_api'), waiting, [], facts({ shots: { status: 'pending' } }))).toEqual(waiting);
+    expect(evaluateResource(caption(source), waiting, [], facts())).toBeUndefined();
+    expect(evaluateResource(shots('mux_api'), waiting, [], facts({ isFirst: true }))).toBeUndefined();
+    expect(evaluateResource(shots('mux_api'), waiting, [], facts({ shots: { status: 'pending' } }))).toEqual(waiting);
   });
 
   test.each<[string, readonly TrackFacts[], string]>([
@@ -68,7 +68,7 @@ describe('a resource that is made', () => {
     ['errored', [track('t', { status: 'errored', error: { messages: ['No.'] } })], 'failed'],
     ['gone', [], 'failed'],
   ])('follows its track when that is %s', (_, tracks, state) => {
-    expect(judgeResource(caption(source), { ...waiting, track_id: 't' }, [], facts({ tracks }))).toMatchObject({
+    expect(evaluateResource(caption(source), { ...waiting, track_id: 't' }, [], facts({ tracks }))).toMatchObject({
       state,
     });
   });
@@ -86,12 +86,12 @@ describe('a resource that a workflow makes', () => {
     ['completed without a track', { jobs: jobs('completed', {}) }, 'failed'],
     ['completed', { jobs: jobs('completed', { uploaded_track_id: 't' }), tracks: [track('t')] }, 'ready'],
   ])('follows a job that is %s', (_, change, state) => {
-    expect(judgeResource(caption(source), waiting, [node], facts(change))).toMatchObject({ state });
+    expect(evaluateResource(caption(source), waiting, [node], facts(change))).toMatchObject({ state });
   });
 
   test('fails with a workflow that could not begin', () => {
     const failed: RunNode = { reference_id: 'w', workflow: 'translate-captions', state: 'failed', reason: 'x' };
-    expect(judgeResource(caption(source), waiting, [failed], facts())).toMatchObject({ state: 'failed' });
+    expect(evaluateResource(caption(source), waiting, [failed], facts())).toMatchObject({ state: 'failed' });
   });
 });
 
@@ -113,7 +113,7 @@ describe('a workflow', () => {
     ['waiting', 'waiting', { state: 'waiting_for_source_workflow', sources: ['w'] }],
     ['waiting', 'failed', { state: 'failed', reason: 'The resource b is missing' }],
   ])('whose inputs are %s and %s', (a, b, expected) => {
-    const judged = judgeNode(binding, node, declared, states(a, b));
+    const judged = evaluateNode(binding, node, declared, states(a, b));
     if (typeof expected === 'string') expect(judged).toBe(expected);
     else expect(judged).toMatchObject(expected);
   });
@@ -135,5 +135,5 @@ test.each<[readonly string[], string]>([
       ? { ...base, state: 'waiting_for_resources' }
       : { ...base, state: 'dispatched', job_id: String(at) };
   });
-  expect(judgeRun(nodes, jobs)).toBe(status);
+  expect(evaluateRun(nodes, jobs)).toBe(status);
 });

@@ -22,12 +22,12 @@ export interface RunFacts {
   readonly jobs: ReadonlyMap<string, { readonly status: RobotsJobStatus; readonly outputs: object | null }>;
 }
 
-const ready = (known: RunResource, trackId?: string): RunResource => ({
-  reference_id: known.reference_id,
+const ready = (resource: RunResource, trackId?: string): RunResource => ({
+  reference_id: resource.reference_id,
   state: 'ready',
   ...(trackId !== undefined && { track_id: trackId }),
 });
-const failed = (known: RunResource, reason: string): RunResource => ({ ...known, state: 'failed', reason });
+const failed = (resource: RunResource, reason: string): RunResource => ({ ...resource, state: 'failed', reason });
 
 const OVERDUE = 'was not available within 24 hours';
 
@@ -39,45 +39,45 @@ const matches = (resource: DirectiveResource, { type, language_code }: TrackFact
 };
 
 /** The state of a resource. Undefined: its source is an action that has not been started. */
-export const judgeResource = (
+export const evaluateResource = (
   resource: DirectiveResource,
-  known: RunResource,
+  current: RunResource,
   nodes: readonly RunNode[],
   facts: RunFacts,
 ): RunResource | undefined => {
-  if (known.state !== 'waiting') return known;
+  if (current.state !== 'waiting') return current;
   const { source = { via: 'external' } } = resource;
-  if (source.via === 'workflow') return judgeProduced(resource, known, nodes, facts, source.binding);
+  if (source.via === 'workflow') return evaluateProduced(resource, current, nodes, facts, source.binding);
   if (source.via === 'mux_api') {
-    if (resource.type === 'video.asset.shots') return facts.isFirst ? undefined : judgeShots(known, facts);
-    return known.track_id === undefined ? undefined : judgeTrack(known, known.track_id, facts);
+    if (resource.type === 'video.asset.shots') return facts.isFirst ? undefined : evaluateShots(current, facts);
+    return current.track_id === undefined ? undefined : evaluateTrack(current, current.track_id, facts);
   }
-  if (resource.type === 'video.asset.shots' && facts.shots?.status === 'completed') return ready(known);
+  if (resource.type === 'video.asset.shots' && facts.shots?.status === 'completed') return ready(current);
   const track = facts.tracks.find((one) => one.status === 'ready' && matches(resource, one));
-  if (track) return ready(known, track.id);
-  if (source.via === 'required') return failed(known, 'was not ready when the run started');
-  return facts.isOverdue ? failed(known, OVERDUE) : known;
+  if (track) return ready(current, track.id);
+  if (source.via === 'required') return failed(current, 'was not ready when the run started');
+  return facts.isOverdue ? failed(current, OVERDUE) : current;
 };
 
-const judgeTrack = (known: RunResource, trackId: string, { tracks }: RunFacts): RunResource => {
+const evaluateTrack = (current: RunResource, trackId: string, { tracks }: RunFacts): RunResource => {
   const track = tracks.find(({ id }) => id === trackId);
-  if (!track) return failed(known, 'was deleted');
-  if (track.status === 'ready') return ready(known, trackId);
-  if (track.status !== 'errored') return { ...known, track_id: trackId };
+  if (!track) return failed(current, 'was deleted');
+  if (track.status === 'ready') return ready(current, trackId);
+  if (track.status !== 'errored') return { ...current, track_id: trackId };
   return failed(
-    known,
+    current,
     `could not be created: ${track.error?.messages.join(' ') ?? 'The track could not be processed.'}`,
   );
 };
 
-const judgeShots = (known: RunResource, { shots }: RunFacts): RunResource => {
-  if (shots?.status === 'completed') return ready(known);
-  return shots?.status === 'pending' ? known : failed(known, 'could not be created: shot detection failed');
+const evaluateShots = (current: RunResource, { shots }: RunFacts): RunResource => {
+  if (shots?.status === 'completed') return ready(current);
+  return shots?.status === 'pending' ? current : failed(current, 'could not be created: shot detection failed');
 };
 
-const judgeProduced = (
+const evaluateProduced = (
   resource: DirectiveResource,
-  known: RunResource,
+  current: RunResource,
   nodes: readonly RunNode[],
   facts: RunFacts,
   binding: string,
@@ -85,18 +85,18 @@ const judgeProduced = (
   const producer = nodes.find(({ reference_id }) => reference_id === binding);
   const job = producer?.job_id === undefined ? undefined : facts.jobs.get(producer.job_id);
   const hasFailed = producer?.state === 'failed' || job?.status === 'errored' || job?.status === 'cancelled';
-  if (hasFailed) return failed(known, `was not made: the workflow ${binding} failed`);
-  if (job?.status !== 'completed') return known;
-  if (resource.type === 'video.asset.shots') return judgeShots(known, facts);
+  if (hasFailed) return failed(current, `was not made: the workflow ${binding} failed`);
+  if (job?.status !== 'completed') return current;
+  if (resource.type === 'video.asset.shots') return evaluateShots(current, facts);
   const { uploaded_track_id, track_id } = (job.outputs ?? {}) as { uploaded_track_id?: string; track_id?: string };
   const trackId = uploaded_track_id ?? track_id;
   return trackId === undefined
-    ? failed(known, `was not made by the workflow ${binding}`)
-    : judgeTrack(known, trackId, facts);
+    ? failed(current, `was not made by the workflow ${binding}`)
+    : evaluateTrack(current, trackId, facts);
 };
 
 /** What a workflow waits for; `dispatch` when it can start. */
-export const judgeNode = (
+export const evaluateNode = (
   binding: Binding,
   node: RunNode,
   declared: readonly DirectiveResource[],
@@ -119,7 +119,7 @@ export const judgeNode = (
 };
 
 /** The state of the whole run; one of the last three when nothing in it continues. */
-export const judgeRun = (
+export const evaluateRun = (
   nodes: readonly RunNode[],
   jobs: ReadonlyMap<string, { readonly status: RobotsJobStatus }>,
 ): RunStatus => {

@@ -20,20 +20,20 @@ export const startAction = async (
   tx: Transaction,
   asset: Row<'asset'>,
   { source }: DirectiveResource,
-  known: RunResource,
+  resource: RunResource,
 ): Promise<RunResource> => {
   const action = source as Action;
   try {
-    if (action.action === 'request_shots') return await requestShots(context, tx, asset, known);
+    if (action.action === 'request_shots') return await requestShots(context, tx, asset, resource);
     const locked = await lockTracks(tx, asset.environment_id, asset.id);
     if (action.action === 'create_track') {
       const track = await addTrack(context, locked, action.params);
-      return { ...known, track_id: track.id };
+      return { ...resource, track_id: track.id };
     }
-    return await generateSubtitles(context, locked, action.params ?? {}, known);
+    return await generateSubtitles(context, locked, action.params ?? {}, resource);
   } catch (error) {
     if (!isKinoraError(error, 'invalid_parameters')) throw error;
-    return { ...known, state: 'failed', reason: `could not be created: ${error.message}` };
+    return { ...resource, state: 'failed', reason: `could not be created: ${error.message}` };
   }
 };
 
@@ -41,14 +41,14 @@ const requestShots = async (
   context: DomainContext,
   tx: Transaction,
   asset: Row<'asset'>,
-  known: RunResource,
+  resource: RunResource,
 ): Promise<RunResource> => {
   const shots = await findShots(tx, asset.id);
-  if (shots?.status === 'completed') return { ...known, state: 'ready' };
+  if (shots?.status === 'completed') return { ...resource, state: 'ready' };
   const ordered = shots?.status === 'pending' ? shots : await orderShots(context, tx, asset);
   return ordered.status === 'pending'
-    ? known
-    : { ...known, state: 'failed', reason: 'could not be created: the asset has no video' };
+    ? resource
+    : { ...resource, state: 'failed', reason: 'could not be created: the asset has no video' };
 };
 
 const generateSubtitles = async (
@@ -58,7 +58,7 @@ const generateSubtitles = async (
     language_code = 'auto',
     source_audio_language: audioLanguage,
   }: NonNullable<Extract<Action, { action: 'generate_subtitles' }>['params']>,
-  known: RunResource,
+  resource: RunResource,
 ): Promise<RunResource> => {
   const present = locked.tracks.find(
     (track) =>
@@ -66,13 +66,14 @@ const generateSubtitles = async (
       track.status !== 'errored' &&
       (language_code === 'auto' || track.language_code === language_code),
   );
-  if (present) return { ...known, track_id: present.id };
+  if (present) return { ...resource, track_id: present.id };
   const audio = locked.tracks
     .filter(({ type, status }) => type === 'audio' && status === 'ready')
     .filter((track) => audioLanguage === undefined || track.language_code === audioLanguage)
     .sort((a, b) => Number(b.is_primary) - Number(a.is_primary))[0];
-  if (!audio) return { ...known, state: 'failed', reason: 'could not be created: the asset has no such audio track' };
+  if (!audio)
+    return { ...resource, state: 'failed', reason: 'could not be created: the asset has no such audio track' };
   const code = language_code as 'auto';
   const [track] = await addGeneratedSubtitles(context, locked, audio.id, [{ language_code: code }]);
-  return { ...known, track_id: track!.id };
+  return { ...resource, track_id: track!.id };
 };

@@ -36,8 +36,8 @@ export class RobotsJobState {
   /** Sets the status `processing`; undefined when the job has ended or is unknown. */
   start(jobId: string): Promise<{ job: Job; asset: Row<'asset'> } | undefined> {
     return this.context.database.transaction(async (tx) => {
-      const known = await findRobotsJobById(tx, jobId);
-      const asset = known && (await findAssetById(tx, known.asset_id));
+      const jobRow = await findRobotsJobById(tx, jobId);
+      const asset = jobRow && (await findAssetById(tx, jobRow.asset_id));
       if (!asset) return undefined;
       const started = await changeJob(this.context, tx, jobId, ['pending'], { status: 'processing' });
       const job = started ?? (await findRobotsJobById(tx, jobId));
@@ -85,9 +85,9 @@ export class RobotsJobState {
   /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
   async complete(jobId: string, publish: Publish): Promise<boolean> {
     const assetId = await this.context.database.transaction(async (tx) => {
-      const known = await findRobotsJobById(tx, jobId);
+      const jobRow = await findRobotsJobById(tx, jobId);
       // Locks the asset first, like all transactions that also change its tracks.
-      const asset = known && (await lockAssetForUpdate(tx, known.environment_id, known.asset_id));
+      const asset = jobRow && (await lockAssetForUpdate(tx, jobRow.environment_id, jobRow.asset_id));
       const job = asset && (await lockRobotsJob(tx, jobId));
       if (!asset || job?.status !== 'processing') return undefined;
       const { outputs, files } = await publish({ tx, job, asset });

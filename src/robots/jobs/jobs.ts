@@ -142,8 +142,8 @@ export const listRobotsJobs = async (
 /** @throws KinoraError `not_found`, `conflict` when it has ended */
 export const cancelRobotsJob = (context: DomainContext, environmentId: string, jobId: string): Promise<Job> =>
   context.database.transaction(async (tx) => {
-    const known = isPrefixedId('rjob', jobId) ? await findRobotsJob(tx, environmentId, jobId) : undefined;
-    if (!known) throw jobNotFound();
+    const job = isPrefixedId('rjob', jobId) ? await findRobotsJob(tx, environmentId, jobId) : undefined;
+    if (!job) throw jobNotFound();
     const cancelled = await changeJob(context, tx, jobId, ['pending', 'processing'], { status: 'cancelled' });
     if (!cancelled) throw new KinoraError('conflict', { messages: ['Job is already in a terminal state'] });
     await cancelJobWork(context, tx, jobId);

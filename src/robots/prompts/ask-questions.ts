@@ -44,11 +44,11 @@ const describe = (question: Questions[number], at: number, length: number): stri
 
 const complaintAbout = (questions: Questions, answers: readonly ModelAnswer[]): string | undefined => {
   for (const [at, question] of questions.entries()) {
-    const found = answers.find(({ number }) => number === at + 1);
-    if (!found) return `the answer with the number ${at + 1} is missing.`;
+    const modelAnswer = answers.find(({ number }) => number === at + 1);
+    if (!modelAnswer) return `the answer with the number ${at + 1} is missing.`;
     const options = optionsOf(question);
-    if (!found.skipped && found.answer === null) return `answer ${at + 1} is null, but not skipped.`;
-    if (!found.skipped && options && !options.includes(found.answer!))
+    if (!modelAnswer.skipped && modelAnswer.answer === null) return `answer ${at + 1} is null, but not skipped.`;
+    if (!modelAnswer.skipped && options && !options.includes(modelAnswer.answer!))
       return `answer ${at + 1} must be one of ${JSON.stringify(options)}.`;
   }
   return undefined;

@@ -18,7 +18,7 @@ expressions, exactly as they are written. List each once. Ordinary words are nev
  */
 export const findProfanity = async (run: WorkflowRun, texts: readonly string[]): Promise<string[]> => {
   const lines = texts.map((text) => plainText({ text }));
-  const found = await inWindows(
+  const windows = await inWindows(
     run,
     'profanity',
     lines,
@@ -27,5 +27,5 @@ export const findProfanity = async (run: WorkflowRun, texts: readonly string[]):
   );
   const all = lines.join('\n').toLowerCase();
   // Words that are not in the text were made up.
-  return found.flatMap(({ words }) => words).filter((word) => word.trim() !== '' && all.includes(word.toLowerCase()));
+  return windows.flatMap(({ words }) => words).filter((word) => word.trim() !== '' && all.includes(word.toLowerCase()));
 };

@@ -41,11 +41,11 @@ export const askScenes = async (
       prompt,
       text: `${rule}${hintsOf(parameters)}\n\n${text}`,
       ...images,
-      check: ({ scenes: found }) =>
-        found.every(({ first_shot }) => first_shot >= first && first_shot <= last)
+      check: ({ scenes: modelScenes }) =>
+        modelScenes.every(({ first_shot }) => first_shot >= first && first_shot <= last)
           ? undefined
           : `first_shot must be a number of a shot, from ${first} to ${last}.`,
     });
   });
-  return parts.flatMap(({ scenes: found }) => found);
+  return parts.flatMap(({ scenes: modelScenes }) => modelScenes);
 };

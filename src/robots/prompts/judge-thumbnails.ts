@@ -37,13 +37,13 @@ overall. The description is one sentence about what is seen; the alternative tex
 } as const satisfies Prompt<typeof schema>;
 
 /** Adds the scores of a vision model to measured frames. */
-export const judgeThumbnails = async (
+export const rateThumbnails = async (
   run: WorkflowRun,
   plan: Plan,
   candidates: readonly Thumbnail[],
 ): Promise<Thumbnail[]> => {
   const hints = hintsOf(run.job.parameters as WorkflowParams<'find-best-thumbnails'>);
-  const judged: Thumbnail[] = [];
+  const rated: Thumbnail[] = [];
   for (const { seconds } of candidates) {
     const { description, alt_text, overall, ...subscores } = await run.step(
       `judged-${Math.round(seconds * 1000)}`,
@@ -54,7 +54,7 @@ export const judgeThumbnails = async (
           images: await frameUrls(run, plan, [seconds]),
         }),
     );
-    judged.push({ seconds, overall, subscores, description, alt_text });
+    rated.push({ seconds, overall, subscores, description, alt_text });
   }
-  return judged;
+  return rated;
 };

@@ -28,7 +28,7 @@ export const askTranslation = async (
   { from, to, terms }: { readonly from: string | undefined; readonly to: string; readonly terms: readonly string[] },
 ): Promise<string[]> => {
   const languages = `Translate${from === undefined ? '' : ` from ${from}`} to ${to} (BCP 47 codes).`;
-  const kept = terms.length > 0 ? ` Leave these terms as they are: ${JSON.stringify(terms)}.` : '';
+  const keptTerms = terms.length > 0 ? ` Leave these terms as they are: ${JSON.stringify(terms)}.` : '';
   const lines = cues.map((cue) => ({
     text: cue.text
       .split('\n')
@@ -43,8 +43,8 @@ export const askTranslation = async (
     const answer = await run.step(`translation-${start}`, () =>
       run.model.ask(run, {
         prompt,
-        text: `${languages}${kept}${context}\n\nLines:\n${withNumbers(part, start)}`,
-        check: (given) => missingOf(given.lines, start, part.length),
+        text: `${languages}${keptTerms}${context}\n\nLines:\n${withNumbers(part, start)}`,
+        check: (translation) => missingOf(translation.lines, start, part.length),
       }),
     );
     const byNumber = new Map(answer.lines.map(({ number, text }) => [number, text]));
@@ -58,7 +58,7 @@ const missingOf = (
   start: number,
   count: number,
 ): string | undefined => {
-  const given = new Set(lines.filter(({ text }) => text.trim() !== '').map(({ number }) => number));
-  const missing = Array.from({ length: count }, (_, at) => start + at).filter((number) => !given.has(number));
+  const translatedLines = new Set(lines.filter(({ text }) => text.trim() !== '').map(({ number }) => number));
+  const missing = Array.from({ length: count }, (_, at) => start + at).filter((number) => !translatedLines.has(number));
   return missing.length > 0 ? `these line numbers are missing or empty: ${missing.join(', ')}.` : undefined;
 };

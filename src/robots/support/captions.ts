@@ -69,10 +69,10 @@ export const findTranscript = async (
 
 const findByLanguage = (tracks: readonly Row<'track'>[], language: string | undefined): Row<'track'> | undefined => {
   if (language === undefined) return tracks.find(({ language_code }) => language_code?.startsWith('en')) ?? tracks[0];
-  const wanted = language.toLowerCase();
+  const tag = language.toLowerCase();
   return (
-    tracks.find(({ language_code }) => language_code?.toLowerCase() === wanted) ??
-    tracks.find(({ language_code }) => language_code?.toLowerCase().split('-')[0] === wanted.split('-')[0])
+    tracks.find(({ language_code }) => language_code?.toLowerCase() === tag) ??
+    tracks.find(({ language_code }) => language_code?.toLowerCase().split('-')[0] === tag.split('-')[0])
   );
 };
 

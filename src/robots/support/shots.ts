@@ -16,8 +16,8 @@ type Wait = Extract<WorkflowEnd, { waitUntil: unknown }>;
 const awaitShots = async ({ context, asset }: WorkflowRun): Promise<{ readonly starts: readonly number[] } | Wait> => {
   const shots = await context.database.transaction(async (tx) => {
     const locked = await lockAssetForUpdate(tx, asset.environment_id, asset.id);
-    const known = await findShots(tx, asset.id);
-    if (!locked || (known && known.status !== 'deleted')) return known;
+    const shots = await findShots(tx, asset.id);
+    if (!locked || (shots && shots.status !== 'deleted')) return shots;
     return orderShots(context, tx, locked);
   });
   if (shots?.status === 'completed') return { starts: shots.start_times ?? [0] };
@@ -35,11 +35,11 @@ export const readShots = async (
   run: WorkflowRun,
   mostSeconds = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly shots: readonly ShotLine[]; readonly framesOf: FramesOf } | Wait> => {
-  const found = await awaitShots(run);
-  if ('waitUntil' in found) return found;
+  const awaited = await awaitShots(run);
+  if ('waitUntil' in awaited) return awaited;
   const lines = (await findTranscript(run))?.lines ?? [];
   const { start, end } = scopeOf(run);
-  const shots = shotsWithin(found.starts, lines, { start, end, mostSeconds });
+  const shots = shotsWithin(awaited.starts, lines, { start, end, mostSeconds });
   if (run.model.isConfigured('vision')) {
     const { plan } = await openPlan(run);
     const framesOf = (part: readonly ShotLine[]) =>

@@ -12,11 +12,11 @@ export const inWindows = async <T, R>(
   name: string,
   items: readonly T[],
   charactersOf: (item: T) => number,
-  work: (window: readonly T[], number: number) => Promise<R>,
+  task: (window: readonly T[], number: number) => Promise<R>,
 ): Promise<R[]> => {
   const sizes = items.map(charactersOf);
   const results: R[] = [];
   for (const [number, { start, end }] of planWindows(sizes, WINDOW_CHARACTERS, OVERLAP_CHARACTERS).entries())
-    results.push(await run.step(`${name}-${number}`, () => work(items.slice(start, end), number)));
+    results.push(await run.step(`${name}-${number}`, () => task(items.slice(start, end), number)));
   return results;
 };

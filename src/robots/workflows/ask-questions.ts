@@ -12,8 +12,8 @@ export const askQuestions: Workflow = async (run) => {
   const { lines } = await requireTranscript(run);
   const parts = await askModel(run, lines);
   const answers = questions.map(({ question, free_form_reply: isFree }, at) => {
-    const given = parts.map((answers) => answers.find(({ number }) => number === at + 1)!);
-    const { answer, confidence, reasoning, skipped } = given.reduce(surer);
+    const answersOfParts = parts.map((answers) => answers.find(({ number }) => number === at + 1)!);
+    const { answer, confidence, reasoning, skipped } = answersOfParts.reduce(surer);
     if (skipped || answer === null) return { question, answer: null, confidence: 0, reasoning, skipped: true };
     const shown = isFree ? [...answer].slice(0, length).join('') : answer;
     return { question, answer: shown, confidence, reasoning, skipped: false };

@@ -54,7 +54,7 @@ const editsOf = async (
   const always = profanity?.always_censor ?? [];
   const never = new Set((profanity?.never_censor ?? []).map((word) => word.toLowerCase()));
   const asks = profanity !== undefined && (run.model.isConfigured('text') || always.length === 0);
-  const found = asks ? await findProfanity(run, lines) : [];
-  const censored = [...new Set([...always, ...found])].filter((word) => !never.has(word.toLowerCase()));
+  const profaneWords = asks ? await findProfanity(run, lines) : [];
+  const censored = [...new Set([...always, ...profaneWords])].filter((word) => !never.has(word.toLowerCase()));
   return { replacements, speakers, censored, mode: profanity?.mode ?? 'blank' };
 };

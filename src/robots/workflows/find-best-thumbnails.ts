@@ -13,7 +13,7 @@ import { planFrameQuality } from '../../packager/image-jobs.js';
 import { OpenFrames } from '../../packager/open-frames.js';
 import { mediaPriority } from '../../pool/media-pool.js';
 import type { WorkflowParams } from '../api/workflows.js';
-import { judgeThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
+import { rateThumbnails, type Thumbnail } from '../prompts/judge-thumbnails.js';
 import { scopeOf } from '../support/captions.js';
 import { openPlan } from '../support/frames.js';
 import type { Workflow, WorkflowRun } from '../support/workflow-run.js';
@@ -35,8 +35,8 @@ export const findBestThumbnails: Workflow = async (run) => {
   const candidates = await measure(run, plan, video, sampleTimes(start, end, samplesOf(end - start)));
   const apart = Math.min(Math.max((end - start) / (4 * LOOKED_AT), MIN_APART_SECONDS), Math.max(end - start, 0) / 2);
   const measured = pickBest(candidates, model.isConfigured('vision') ? LOOKED_AT : count, apart);
-  const judged = model.isConfigured('vision') ? await judgeThumbnails(run, plan, measured) : measured;
-  const best = pickBest(judged, count, 0);
+  const rated = model.isConfigured('vision') ? await rateThumbnails(run, plan, measured) : measured;
+  const best = pickBest(rated, count, 0);
   return {
     publish: async ({ tx, asset }) => {
       if (updates && best[0]) await writeThumbnailTime(context, tx, asset, best[0].seconds);
@@ -66,14 +66,14 @@ const measure = async (
   video: VideoPlan,
   times: readonly number[],
 ): Promise<Thumbnail[]> => {
-  const found: TimedQuality[] = [];
+  const qualities: TimedQuality[] = [];
   const tolerance = times.length > 1 ? (times[1]! - times[0]!) / 2 : 0;
   for (let from = 0; from < times.length; from += SAMPLES_A_STEP) {
     const part = planFrameQuality(video, times.slice(from, from + SAMPLES_A_STEP), tolerance);
-    found.push(...(await run.step(`measures-${from}`, () => measurePart(run, plan, video, part))));
+    qualities.push(...(await run.step(`measures-${from}`, () => measurePart(run, plan, video, part))));
   }
-  const look = lookOf(found);
-  return found.map(({ ticks, ...quality }) => ({
+  const look = lookOf(qualities);
+  return qualities.map(({ ticks, ...quality }) => ({
     // Rounded up, so that the frame has begun at this time.
     seconds: Math.ceil((ticks / video.timescale) * 1000) / 1000,
     ...thumbnailScores(quality, look),

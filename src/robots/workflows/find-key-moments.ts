@@ -43,13 +43,13 @@ export const findKeyMoments: Workflow = async (run) => {
 
 const findInCaptions = async (run: WorkflowRun, count: number): Promise<WorkflowEnd> => {
   const { lines } = await requireTranscript(run);
-  const found = (await askMoments(run, lines, count)).map(({ first_line: first, last_line: last, ...moment }) => ({
+  const moments = (await askMoments(run, lines, count)).map(({ first_line: first, last_line: last, ...moment }) => ({
     ...moment,
     first,
     last,
   }));
   const duration = run.asset.duration_seconds ?? Number.POSITIVE_INFINITY;
-  return present(run, found, count, ({ first, last }) => {
+  return present(run, moments, count, ({ first, last }) => {
     const cues = lines.slice(first, last + 1);
     const start = cues[0]!.startSeconds;
     const end = Math.max(...cues.map(({ endSeconds }) => endSeconds), start + MIN_SECONDS);
@@ -61,10 +61,10 @@ const findInShots = async (run: WorkflowRun, count: number): Promise<WorkflowEnd
   const read = await readShots(run, MAX_SHOT_SECONDS);
   if ('waitUntil' in read) return read;
   const { shots, framesOf } = read;
-  const found = (await askMomentsInShots(run, shots, count, framesOf)).map(
+  const moments = (await askMomentsInShots(run, shots, count, framesOf)).map(
     ({ first_shot: first, last_shot: last, ...moment }) => ({ ...moment, first, last }),
   );
-  return present(run, found, count, ({ first, last }) => {
+  return present(run, moments, count, ({ first, last }) => {
     const members = shots.slice(first, last + 1);
     const cues = [...new Set(members.flatMap(({ lines }) => lines))];
     return { start: members[0]!.startSeconds, end: members.at(-1)!.endSeconds, cues };
@@ -74,12 +74,12 @@ const findInShots = async (run: WorkflowRun, count: number): Promise<WorkflowEnd
 /** The best moments in order of time; a moment without speech has no audio description. */
 const present = async (
   run: WorkflowRun,
-  found: readonly Moment[],
+  foundMoments: readonly Moment[],
   count: number,
   placeOf: (moment: Moment) => Place,
 ): Promise<WorkflowEnd> => {
   const moments: object[] = [];
-  const best = withoutOverlap(found).slice(0, count);
+  const best = withoutOverlap(foundMoments).slice(0, count);
   for (const moment of best.sort((a, b) => a.first - b.first)) {
     const { start, end, cues } = placeOf(moment);
     const isHeard = cues.length > 0;
@@ -96,7 +96,7 @@ const present = async (
         text,
       })),
       ...quoteOf(moment, cues),
-      ...(await look(run, start, end)),
+      ...(await describeFrames(run, start, end)),
     });
   }
   return { publish: async () => ({ outputs: { moments } }) };
@@ -104,10 +104,10 @@ const present = async (
 
 /** Keeps the better of two overlapping moments, which overlapping windows may produce. */
 const withoutOverlap = (moments: readonly Moment[]): Moment[] => {
-  const kept: Moment[] = [];
+  const keptMoments: Moment[] = [];
   for (const moment of [...moments].sort((a, b) => b.overall_score - a.overall_score))
-    if (kept.every(({ first, last }) => moment.last < first || moment.first > last)) kept.push(moment);
-  return kept;
+    if (keptMoments.every(({ first, last }) => moment.last < first || moment.first > last)) keptMoments.push(moment);
+  return keptMoments;
 };
 
 /** A quote must really occur in the captions. */
@@ -122,7 +122,7 @@ const quoteOf = ({ quote }: Moment, cues: readonly Line[]): object => {
 };
 
 /** What is visible, if there is video and a vision model. */
-const look = async (run: WorkflowRun, start: number, end: number): Promise<object> => {
+const describeFrames = async (run: WorkflowRun, start: number, end: number): Promise<object> => {
   if (!run.model.isConfigured('vision') || run.asset.resolution_tier === 'audio-only') return {};
   const { plan } = await openPlan(run);
   const times = Array.from(

@@ -14,9 +14,9 @@ export const findScenes: Workflow = async (run) => {
 };
 
 /** One scene from each first shot on, without gaps. */
-const toScenes = (found: readonly ModelScene[], shots: readonly ShotLine[]): object[] => {
+const toScenes = (modelScenes: readonly ModelScene[], shots: readonly ShotLine[]): object[] => {
   const byShot = new Map<number, ModelScene>();
-  for (const scene of found) if (!byShot.has(scene.first_shot)) byShot.set(scene.first_shot, scene);
+  for (const scene of modelScenes) if (!byShot.has(scene.first_shot)) byShot.set(scene.first_shot, scene);
   const firsts = [...byShot.keys()].sort((a, b) => a - b);
   return firsts.map((first, at) => {
     const members = shots.slice(at === 0 ? 0 : first, firsts[at + 1] ?? shots.length);

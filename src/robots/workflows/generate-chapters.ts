@@ -8,8 +8,8 @@ import type { Workflow } from '../support/workflow-run.js';
 export const generateChapters: Workflow = async (run) => {
   const { update_asset_chapters: updates } = run.job.parameters as WorkflowParams<'generate-chapters'>;
   const { lines } = await requireTranscript(run);
-  const found = await askChapters(run, lines);
-  const chapters = mergeChapters(found, run.asset.duration_seconds ?? 0);
+  const chapterLists = await askChapters(run, lines);
+  const chapters = mergeChapters(chapterLists, run.asset.duration_seconds ?? 0);
   return {
     publish: async ({ tx, asset }) => {
       if (!updates) return { outputs: { chapters } };

@@ -19,8 +19,10 @@ export const translateCaptions: Workflow = async (run) => {
   const { track, cues } = await readCaptions(run, parameters.track_id!);
   const from = track.language_code ?? undefined;
   const translated = await askTranslation(run, cues, { from, to, terms });
-  const made = cues.map((cue, at) => ({ ...cue, text: cueText(translated[at]!) })).filter(({ text }) => text !== '');
-  const text = indexCues(made);
+  const cuesOfTrack = cues
+    .map((cue, at) => ({ ...cue, text: cueText(translated[at]!) }))
+    .filter(({ text }) => text !== '');
+  const text = indexCues(cuesOfTrack);
   await run.writeFile(FILE, text.bytes);
   if (isUploaded) await texts.store(asset.id, job.new_track_id, text);
   const source = cues.map(plainText).join(' ');

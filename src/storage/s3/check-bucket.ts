@@ -18,7 +18,7 @@ export const checkBucket = async (objects: ObjectClient, settings: S3Settings): 
     const got: Uint8Array[] = [];
     for await (const chunk of chunks) got.push(chunk);
     const listed: string[] = [];
-    for await (const { key: found } of objects.list(key)) listed.push(found);
+    for await (const { key: listedKey } of objects.list(key)) listed.push(listedKey);
     await objects.delete(key);
     await objects.listParts(key);
     if (Buffer.concat(got).equals(sent) && listed.includes(key)) return;
@@ -43,7 +43,7 @@ export const checkReadable = async (objects: ObjectClient, settings: S3Settings)
 
 const explained = (error: unknown, settings: S3Settings): unknown => {
   if (!isKinoraError(error, 'unavailable')) return error;
-  const code = isAway(error) ? 'unavailable' : 'config_invalid';
+  const code = isUnavailable(error) ? 'unavailable' : 'config_invalid';
   return new KinoraError(code, { messages: [explain(error, settings)], cause: error });
 };
 
@@ -56,7 +56,8 @@ const AWAY: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'TimeoutError',
 ]);
-const isAway = ({ details }: KinoraError): boolean => AWAY.has(details?.reason) || Number(details?.status) >= 500;
+const isUnavailable = ({ details }: KinoraError): boolean =>
+  AWAY.has(details?.reason) || Number(details?.status) >= 500;
 
 export const describeBucket = ({ bucket, prefix, endpoint }: S3Settings): string =>
   `s3://${bucket}${prefix && `/${prefix}`}${endpoint === undefined ? '' : ` at ${endpoint}`}`;

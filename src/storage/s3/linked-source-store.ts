@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { type BucketObject, type BucketPlace, isInPlace } from '../../lib/bucket-url.js';
+import { type BucketObject, type BucketPath, isUnderPath } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { Logger } from '../../telemetry/logger.js';
@@ -21,8 +21,8 @@ import type { ObjectInfo, OpenObject } from './object-client.js';
 
 interface LinkedSourceOptions {
   readonly blobs: BlobStore;
-  /** The only places whose objects are opened, whatever asks for them. */
-  readonly places: readonly BucketPlace[];
+  /** The only paths whose objects are opened, whatever asks for them. */
+  readonly allowedPaths: readonly BucketPath[];
   readonly clientOf: (bucket: string) => Promise<CopiedObjects>;
   /** For parts of linked sources. */
   readonly dir: string;
@@ -121,10 +121,10 @@ export class LinkedSourceStore implements BlobStore, LinkedSources {
 
 /** Reads the linked version of objects only. */
 class LinkReader implements CopiedObjects {
-  readonly #options: Pick<LinkedSourceOptions, 'blobs' | 'places' | 'clientOf' | 'logger'>;
+  readonly #options: Pick<LinkedSourceOptions, 'blobs' | 'allowedPaths' | 'clientOf' | 'logger'>;
   readonly #links = new LRUCache<string, SourceLink>({ max: MAX_LINKS });
 
-  constructor(options: Pick<LinkedSourceOptions, 'blobs' | 'places' | 'clientOf' | 'logger'>) {
+  constructor(options: Pick<LinkedSourceOptions, 'blobs' | 'allowedPaths' | 'clientOf' | 'logger'>) {
     this.#options = options;
   }
 
@@ -151,8 +151,8 @@ class LinkReader implements CopiedObjects {
   /** The link of a key, if it has one. */
   async stat(key: string): Promise<SourceLink | undefined> {
     if (!isSourceKey(key)) return undefined;
-    const known = this.#links.get(key);
-    if (known) return known;
+    const sourceLink = this.#links.get(key);
+    if (sourceLink) return sourceLink;
     const text = await readBlob(this.#options.blobs, sourceLinkKey(key));
     const link = text && (JSON.parse(text.toString()) as SourceLink);
     if (!link) return undefined;
@@ -185,7 +185,7 @@ class LinkReader implements CopiedObjects {
   }
 
   #isAllowed(object: BucketObject): boolean {
-    return this.#options.places.some((place) => isInPlace(object, place));
+    return this.#options.allowedPaths.some((path) => isUnderPath(object, path));
   }
 
   #gone({ bucket, key }: SourceLink, reason: string): KinoraError {

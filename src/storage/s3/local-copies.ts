@@ -3,7 +3,7 @@ import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { makeDirectory } from '../../lib/make-directory.js';
 import type { LocalBlob } from '../blob-store.js';
-import { type CopiedObjects, type CopyPlace, LocalCopy } from './local-copy.js';
+import { type CopiedObjects, type CopySlot, LocalCopy } from './local-copy.js';
 import type { ObjectInfo } from './object-client.js';
 
 export interface LocalCopiesOptions {
@@ -82,7 +82,7 @@ export class LocalCopies {
     await Promise.all(matching.map(([key, entry]) => this.#forget(key, entry)));
   }
 
-  #newPlace(): CopyPlace {
+  #newPlace(): CopySlot {
     this.#lastVersion += 1;
     const onDeleted = (copy: LocalCopy): void => void this.#sizes.delete(copy);
     return { dir: this.#options.dir, version: this.#lastVersion, onDeleted };

@@ -19,14 +19,14 @@ interface StartedRead {
 }
 
 /** Where a copy is. */
-export interface CopyPlace {
+export interface CopySlot {
   readonly dir: string;
   /** Names the file; no other copy has it. */
   readonly version: number;
   readonly onDeleted: (copy: LocalCopy) => void;
 }
 
-const pathOf = ({ dir, version }: CopyPlace): string => join(dir, String(version));
+const pathOf = ({ dir, version }: CopySlot): string => join(dir, String(version));
 
 /**
  * A file with parts of an object, or all of it. It is open while there are leases, and is deleted
@@ -44,13 +44,13 @@ export class LocalCopy {
   #isForgotten = false;
   readonly #onDeleted: () => void;
 
-  private constructor(place: CopyPlace, sizeBytes: number, stopped: AbortController, origin?: RangeOrigin) {
-    const path = pathOf(place);
+  private constructor(slot: CopySlot, sizeBytes: number, stopped: AbortController, origin?: RangeOrigin) {
+    const path = pathOf(slot);
     this.path = path;
-    this.version = place.version;
+    this.version = slot.version;
     this.sizeBytes = sizeBytes;
     this.#stopped = stopped;
-    this.#onDeleted = () => place.onDeleted(this);
+    this.#onDeleted = () => slot.onDeleted(this);
     this.blocks =
       origin &&
       new BlockFetcher({
@@ -73,20 +73,20 @@ export class LocalCopy {
     objects: CopiedObjects,
     key: string,
     needed: ByteRanges | undefined,
-    place: CopyPlace,
+    slot: CopySlot,
   ): Promise<LocalCopy> {
     const stopped = new AbortController();
     const { info, first } = await startReading(objects, key, needed, stopped.signal);
-    const file = await openFile(pathOf(place), 'wx');
+    const file = await openFile(pathOf(slot), 'wx');
     await file.truncate(info.sizeBytes);
     await file.close();
-    return new LocalCopy(place, info.sizeBytes, stopped, originOf(objects, key, info, first));
+    return new LocalCopy(slot, info.sizeBytes, stopped, originOf(objects, key, info, first));
   }
 
   /** Takes over a file with all bytes. */
-  static async adopt(path: string, sizeBytes: number, place: CopyPlace): Promise<LocalCopy> {
-    await rename(path, pathOf(place));
-    return new LocalCopy(place, sizeBytes, new AbortController());
+  static async adopt(path: string, sizeBytes: number, slot: CopySlot): Promise<LocalCopy> {
+    await rename(path, pathOf(slot));
+    return new LocalCopy(slot, sizeBytes, new AbortController());
   }
 
   get isForgotten(): boolean {

@@ -144,7 +144,7 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     const open = (bucket: string) =>
       LinkedSourceStore.open({
         ...{ blobs: new DiskBlobStore(dir), logger, dir: join(dir, '.linked'), maxLocalBytes: 2 ** 30 },
-        places: [{ bucket, prefix: '' }],
+        allowedPaths: [{ bucket, prefix: '' }],
         clientOf: async () => secrets,
       });
     const key = sourceKey('an-asset');
@@ -167,7 +167,7 @@ describe.runIf(swiftPath)('sources in buckets of KINORA_SOURCE_BUCKETS', () => {
     'file:///etc/hosts',
   ])('is not reached by a server from which assets are imported: %s', async (url) => {
     const { signal } = new AbortController();
-    const call = createServerCalls({ dataDir, signal, onAway: () => undefined });
+    const call = createServerCalls({ dataDir, signal, onUnavailable: () => undefined });
     const { id: environmentId } = await call('import target', {});
     const order = { environmentId, sourceUrl: 'https://source.example', id: newId(), url: 'https://source.example/a' };
     const lists = { playbackIds: [], tracks: [], renditions: [] };

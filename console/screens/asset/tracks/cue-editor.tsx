@@ -69,8 +69,10 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
     // All at once: before the asset is loaded again, the editor may be closed, or more may be saved.
     onDone: (track, { from, edited }) => {
       queryClient.setQueryData(cuesQuery(asset.id, track.id).queryKey, edited.map(toCue));
-      queryClient.setQueryData(assetQuery(asset.id).queryKey, (known) =>
-        known?.tracks ? { ...known, tracks: known.tracks.map((each) => (each.id === from ? track : each)) } : known,
+      queryClient.setQueryData(assetQuery(asset.id).queryKey, (cachedAsset) =>
+        cachedAsset?.tracks
+          ? { ...cachedAsset, tracks: cachedAsset.tracks.map((each) => (each.id === from ? track : each)) }
+          : cachedAsset,
       );
       moveSaved(from, track.id, edited);
       // Its editor may have been closed, and opened again.

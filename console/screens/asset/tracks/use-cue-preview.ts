@@ -49,22 +49,22 @@ export const useCuePreview = (
   }, [video]);
 
   useEffect(() => {
-    const known = displayed.current;
+    const shownCues = displayed.current;
     const shownBy = track.current;
     const Cue = (video?.ownerDocument.defaultView as (Window & typeof globalThis) | null | undefined)?.VTTCue;
     if (!shownBy || !Cue) return;
-    const wanted = new Map(cues.map((cue) => [cue.key, cue]));
-    for (const [key, { of, cue }] of known) {
-      if (wanted.get(key) === of) continue;
+    const cuesByKey = new Map(cues.map((cue) => [cue.key, cue]));
+    for (const [key, { of, cue }] of shownCues) {
+      if (cuesByKey.get(key) === of) continue;
       shownBy.removeCue(cue);
-      known.delete(key);
+      shownCues.delete(key);
     }
-    for (const [key, of] of wanted) {
-      if (known.has(key) || of.end_time <= of.start_time) continue;
+    for (const [key, of] of cuesByKey) {
+      if (shownCues.has(key) || of.end_time <= of.start_time) continue;
       const cue = new Cue(of.start_time, of.end_time, of.text);
       applySettings(cue, of.settings);
       shownBy.addCue(cue);
-      known.set(key, { of, cue });
+      shownCues.set(key, { of, cue });
     }
   }, [video, cues]);
 };

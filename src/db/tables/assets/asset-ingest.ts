@@ -29,13 +29,13 @@ export const findIngest = async (db: Queryable, assetId: string): Promise<Ingest
 export const saveMedia = async (
   db: Queryable,
   assetId: string,
-  found: { facts?: object; plan?: object },
+  media: { facts?: object; plan?: object },
 ): Promise<boolean> => {
   const result = await db
     .updateTable('asset_media')
     .set({
-      facts: found.facts && JSON.stringify(found.facts),
-      plan: found.plan && JSON.stringify(found.plan),
+      facts: media.facts && JSON.stringify(media.facts),
+      plan: media.plan && JSON.stringify(media.plan),
     })
     .where('asset_id', '=', assetId)
     .executeTakeFirst();

@@ -61,17 +61,21 @@ const assetVersion = (db: Queryable) => {
   return sql<string>`concat_ws(' ', asset.id, asset.xmin, ${sql.join(parts.map((part) => sql`(${part})`))})`;
 };
 
-const selectChanged = compileOnce((db, environmentId: string, limit: number, offset: number, known: string[]) => {
-  const assets = selectAssetPage(db, environmentId, { limit, offset }).select(assetVersion(db).as('version'));
-  const view = sql<JsonView>`json_build_object('asset', asset, 'children', ${jsonObjectFrom(db.selectNoFrom(children(db)))})`;
-  return db
-    .selectFrom(assets.as('asset'))
-    .select('version')
-    .select(sql<JsonView | null>`case when version = any(${known}::text[]) then null else ${view} end`.as('view'))
-    .orderBy('asset.created_at', 'desc')
-    .orderBy('asset.seq', 'desc')
-    .modifyEnd(prepared);
-});
+const selectChanged = compileOnce(
+  (db, environmentId: string, limit: number, offset: number, knownVersions: string[]) => {
+    const assets = selectAssetPage(db, environmentId, { limit, offset }).select(assetVersion(db).as('version'));
+    const view = sql<JsonView>`json_build_object('asset', asset, 'children', ${jsonObjectFrom(db.selectNoFrom(children(db)))})`;
+    return db
+      .selectFrom(assets.as('asset'))
+      .select('version')
+      .select(
+        sql<JsonView | null>`case when version = any(${knownVersions}::text[]) then null else ${view} end`.as('view'),
+      )
+      .orderBy('asset.created_at', 'desc')
+      .orderBy('asset.seq', 'desc')
+      .modifyEnd(prepared);
+  },
+);
 
 interface JsonView {
   readonly asset: Row<'asset'>;

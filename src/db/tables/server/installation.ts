@@ -6,8 +6,8 @@ export const getInstallationSecret = async (db: Queryable): Promise<string> =>
   (await db.selectFrom('installation').select('secret').executeTakeFirstOrThrow()).secret;
 
 /** Where the blobs are: the place that a server recorded first, which becomes `place` if there is none. */
-export const keepBlobPlace = async (db: Queryable, place: string): Promise<string> => {
-  await db.updateTable('installation').set({ blobs: place }).where('blobs', 'is', null).execute();
+export const keepBlobUrl = async (db: Queryable, url: string): Promise<string> => {
+  await db.updateTable('installation').set({ blobs: url }).where('blobs', 'is', null).execute();
   return (await db.selectFrom('installation').select('blobs').executeTakeFirstOrThrow()).blobs!;
 };
 

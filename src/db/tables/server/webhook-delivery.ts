@@ -24,13 +24,13 @@ const LOOK_AHEAD = 500;
  */
 export const listDueDeliveries = async (
   db: Queryable,
-  places: ReadonlyMap<string, number>,
+  freeSlots: ReadonlyMap<string, number>,
   query: { now: Date; orderedSince: Date; except: readonly string[] },
 ): Promise<DueDelivery[]> => {
   const { now, orderedSince, except } = query;
   const { rows } = await sql<DueDelivery>`
     select first.id, first.webhook_id, first.attempts, event.body, webhook.address, webhook.signing_secret
-    from unnest(${[...places.keys()]}::text[], ${[...places.values()]}::integer[]) as receiver (webhook_id, places)
+    from unnest(${[...freeSlots.keys()]}::text[], ${[...freeSlots.values()]}::integer[]) as receiver (webhook_id, places)
     join webhook on webhook.id = receiver.webhook_id and webhook.enabled
     cross join lateral (
       select due.* from (

@@ -1,5 +1,5 @@
 import { isKinoraError, KinoraError } from '../../../lib/errors.js';
-import { refusals } from '../../../media/source/refusals.js';
+import { rejections } from '../../../media/source/rejections.js';
 
 /**
  * A source is refused after this many runs in which media processes crashed on it (each run tries
@@ -27,9 +27,9 @@ export const boundFailure = async (error: unknown, countCrash: () => Promise<num
 const NOT_IMPLEMENTED = -0x45574150;
 
 const explain = (details: KinoraError['details']): string => {
-  if (details?.code === NOT_IMPLEMENTED) return refusals.unsupported;
+  if (details?.code === NOT_IMPLEMENTED) return rejections.unsupported;
   // Building a filter graph reads nothing of the file.
   return String(details?.operation).startsWith('filter ') && details?.code !== undefined
-    ? refusals.unsupportedFrames
-    : refusals.damaged;
+    ? rejections.unsupportedFrames
+    : rejections.damaged;
 };

@@ -34,9 +34,9 @@ export const ingestAudioTrack = async (context: TrackContext): Promise<void> => 
   await withAudio(context, media, async (opened) => {
     const { asset, audio } = await planAudio(context, media, opened);
     const rendition = alternateAudioRendition(track.id);
-    const further = { audio: new Map([[rendition, { audio, sourceKey: opened.key }]]) };
+    const additional = { audio: new Map([[rendition, { audio, sourceKey: opened.key }]]) };
     await context.producer.warm(
-      { id: track.asset_id, plan: asset, further },
+      { id: track.asset_id, plan: asset, additional },
       { signal, priority: mediaPriority.warmUp },
       [rendition],
     );
@@ -66,12 +66,12 @@ const withAudio = async (
   media: TrackMedia,
   use: (opened: OpenAudio) => Promise<void>,
 ): Promise<void> => {
-  const { sourceAssetId, sourceTrackId, facts: known } = media;
+  const { sourceAssetId, sourceTrackId, facts: knownFacts } = media;
   const key = alternateAudioKey(sourceAssetId, sourceTrackId, false);
   const source = await context.blobs.openLocal(key);
   try {
     const { path } = source;
-    const facts = known ?? (await probe(context, path));
+    const facts = knownFacts ?? (await probe(context, path));
     checkLimits(facts);
     if (facts.audio.length === 0) {
       const reasons = facts.unplayable?.filter(({ type }) => type === 'audio').map(({ reason }) => reason) ?? [];

@@ -2,7 +2,7 @@
  * Messages for the owner of a file that can't be played. They match the API documentation word for
  * word.
  */
-export const refusals = {
+export const rejections = {
   notMedia: 'The input file is not a valid video file.',
   /** When the cause is unknown. */
   damaged: "The input file is damaged and can't be played.",
