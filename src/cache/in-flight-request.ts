@@ -1,4 +1,5 @@
-import { KinoraError } from '../lib/errors.js';
+import { cancelled } from '../lib/abort.js';
+import type { KinoraError } from '../lib/errors.js';
 import type { CachedFile } from './cached-files.js';
 
 interface Waiter {
@@ -48,7 +49,7 @@ export class InFlightRequest {
         },
       };
       const onAbort = () => {
-        waiter.reject(new KinoraError('cancelled', { cause: signal?.reason }));
+        waiter.reject(cancelled(signal));
         if (this.waiters.size === 0 && !this.isServed) this.controller.abort();
       };
       this.waiters.add(waiter);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { throwIfAborted } from '../lib/abort.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
-import { isNoSpace } from '../lib/no-space.js';
+import { isNoSpace, noSpaceError } from '../lib/no-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import { assertSafeKey, type CacheKey, keyPath } from './cache-key.js';
 import type { CachedFiles } from './cached-files.js';
@@ -142,7 +142,7 @@ export class Productions {
     if (!full) return error;
     const evicted = await files.evict(files.totalBytes * EMERGENCY_EVICT_TO);
     logger.error({ err: error, cache: dir, evicted_files: evicted }, NO_SPACE_ADVICE);
-    return new KinoraError('unavailable', { cause: error, details: { stage: 'cache', evicted } });
+    return noSpaceError(error, { stage: 'cache', evicted });
   }
 
   private async removeTemporaries(paths: readonly string[]): Promise<void> {

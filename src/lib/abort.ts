@@ -13,7 +13,11 @@ export const CANCELLED = Symbol('cancelled');
  */
 export const LEASE_LOST = Symbol('lease lost');
 
+/** The failure of work whose signal has aborted: nobody waits for its result. */
+export const cancelled = (signal: AbortSignal | undefined, cause: unknown = signal?.reason): KinoraError =>
+  new KinoraError('cancelled', { cause });
+
 /** @throws KinoraError `cancelled` when the signal has aborted. */
 export const throwIfAborted = (signal: AbortSignal | undefined): void => {
-  if (signal?.aborted) throw new KinoraError('cancelled', { cause: signal.reason });
+  if (signal?.aborted) throw cancelled(signal);
 };

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
-import { throwIfAborted } from './abort.js';
-import { KinoraError } from './errors.js';
+import { cancelled, throwIfAborted } from './abort.js';
 
 /** Runs `work` when a slot is free, in the order of the calls. */
 export type Limiter = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
@@ -13,7 +12,7 @@ export const createLimiter = (slots: number): Limiter => {
   const limit = pLimit(slots);
   return (signal, task) =>
     new Promise((resolve, reject) => {
-      const leave = (): void => reject(new KinoraError('cancelled', { cause: signal.reason }));
+      const leave = (): void => reject(cancelled(signal));
       if (signal.aborted) return leave();
       signal.addEventListener('abort', leave, { once: true });
       limit(async () => {

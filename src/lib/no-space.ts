@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { KinoraError } from './errors.js';
 
 /** No room, no inodes, or the quota of a user is used up. */
 const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
@@ -20,3 +21,7 @@ export const noSpaceReason = (error: unknown): string | undefined => {
 
 /** Whether something failed, or was caused by what failed, because a file system has no space left. */
 export const isNoSpace = (error: unknown): boolean => noSpaceReason(error) !== undefined;
+
+/** The failure of work for which there is no space: it can be freed while the work waits for its next try. */
+export const noSpaceError = (cause: unknown, details: Record<string, unknown>): KinoraError =>
+  new KinoraError('unavailable', { cause, details });

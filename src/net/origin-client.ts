@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
+import { cancelled } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import { withStallLimit } from '../lib/stall-limit.js';
 import type { Origin } from './fetch-origin.js';
@@ -54,7 +55,7 @@ export const createOriginClient = (
           const { response } = await send(request);
           return { status: response.statusCode!, headers: response.headers, body: limitBody(response, bodyStallMs) };
         } catch (cause) {
-          if (request.signal?.aborted) throw new KinoraError('cancelled', { cause });
+          if (request.signal?.aborted) throw cancelled(request.signal, cause);
           const { code, wasReused } = cause as NodeJS.ErrnoException & { wasReused?: boolean };
           if (wasReused && code === 'ECONNRESET' && tries < TRIES) continue;
           throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cancelled } from '../lib/abort.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isKinoraError, KinoraError } from '../lib/errors.js';
@@ -64,7 +65,7 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
     try {
       if (waitMs > 0) await sleep(waitMs, undefined, { signal });
     } catch (cause) {
-      throw new KinoraError('cancelled', { cause });
+      throw cancelled(signal, cause);
     }
   };
 
@@ -77,7 +78,7 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
     try {
       response = await caller.call(call, signal);
     } catch (error) {
-      if (signal.aborted) throw new KinoraError('cancelled', { cause: error });
+      if (signal.aborted) throw cancelled(signal, error);
       if (isLast || call.method === 'POST') throw unreachable(call.url, error);
       const waitMs = backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
       onWait?.('The source does not answer', waitMs);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isKinoraError, KinoraError } from '../lib/errors.js';
+import { cancelled } from '../lib/abort.js';
+import { isKinoraError } from '../lib/errors.js';
 import { failureFields } from '../lib/failure-fields.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -103,7 +104,7 @@ export const createSourceFetcher = (options: SourceFetcherOptions): SourceFetche
         return await download.target.commit();
       } catch (error) {
         const failure = fetchOptions.signal?.aborted
-          ? new KinoraError('cancelled', { cause: fetchOptions.signal.reason })
+          ? cancelled(fetchOptions.signal)
           : limited.isLate
             ? unreachable(timedOut('The whole file did not arrive in time'))
             : error;

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { cancelled } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import { createInTurn } from '../lib/in-turn.js';
 import type { TextResponse } from './text-worker.js';
@@ -31,7 +32,7 @@ export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
   const parse = (bytes: Uint8Array, signal?: AbortSignal): ReturnType<ParseText> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) {
-        reject(new KinoraError('cancelled', { cause: signal.reason }));
+        reject(cancelled(signal));
         return;
       }
       const worker = new Worker(new URL('./text-worker.js', import.meta.url), {
@@ -43,7 +44,7 @@ export const createTextParser = (timeMs = TIME_LIMIT_MS): ParseText => {
         settle ??= outcome;
         void worker.terminate();
       };
-      const cancel = (): void => end(() => reject(new KinoraError('cancelled', { cause: signal?.reason })));
+      const cancel = (): void => end(() => reject(cancelled(signal)));
       const limit = setTimeout(() => end(() => reject(invalid(new Error(`not parsed within ${timeMs} ms`)))), timeMs);
       signal?.addEventListener('abort', cancel);
       worker.once('message', (response: TextResponse) => end(() => (response ? resolve(response) : reject(invalid()))));

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { CANCELLED, SHUTDOWN } from '../lib/abort.js';
+import { CANCELLED, cancelled, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { cpuLimitOf } from './job-limits.js';
@@ -162,8 +162,8 @@ export class MediaPool {
   }
 
   private rejectionOf({ signal, priority }: RunOptions): KinoraError | undefined {
-    if (this.isStopped) return new KinoraError('cancelled', { cause: SHUTDOWN });
-    if (signal?.aborted) return new KinoraError('cancelled', { cause: signal.reason ?? CANCELLED });
+    if (this.isStopped) return cancelled(signal, SHUTDOWN);
+    if (signal?.aborted) return cancelled(signal, signal.reason ?? CANCELLED);
     const maxWaiting = MAX_WAITING_VIEWERS_PER_SLOT * this.options.size;
     if (priority === mediaPriority.viewer && this.waiting(priority).length >= maxWaiting)
       return new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } });

@@ -1,4 +1,6 @@
+import { cancelled } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
+import { noSpaceError } from '../lib/no-space.js';
 import { rejections } from '../media/source/rejections.js';
 import { defaultDeadlineMs } from './job-limits.js';
 import type { MediaProcess, Outcome } from './media-process.js';
@@ -68,7 +70,7 @@ export class PoolTask {
   }
 
   cancel(cause: unknown): void {
-    this.reject(new KinoraError('cancelled', { cause }));
+    this.reject(cancelled(undefined, cause));
   }
 
   /** The duration of the job's output, for kinds whose speed decides whether viewers wait. */
@@ -103,7 +105,7 @@ const failureOf = ({ kind }: MediaJob, outcome: Exclude<Outcome, { type: 'done' 
   const details = { kind, reason: outcome.message };
   if (outcome.code === 'no_space') {
     const cause = Object.assign(new Error(outcome.message), { code: 'ENOSPC' });
-    return new KinoraError('unavailable', { cause, details: { kind } });
+    return noSpaceError(cause, { kind });
   }
   return new KinoraError('media_failed', { details, failure: outcome.clean ? 'fail' : 'defect' });
 };

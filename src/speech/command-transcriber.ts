@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KinoraError } from '../lib/errors.js';
+import { cancelled } from '../lib/abort.js';
+import type { KinoraError } from '../lib/errors.js';
 import { findTool } from '../lib/find-tool.js';
 import { lowerPriority } from '../lib/lower-priority.js';
 import { makeDirectory } from '../lib/make-directory.js';
@@ -107,7 +108,7 @@ interface RunOptions extends Pick<TranscribeOptions, 'signal'> {
  */
 const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOptions): Promise<string> =>
   new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(new KinoraError('cancelled', { cause: signal.reason }));
+    if (signal.aborted) return reject(cancelled(signal));
     const setpriv = findTool('setpriv');
     const [file = '', ...args] = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...words];
     const child = spawn(file, args, {
@@ -129,7 +130,7 @@ const runProgram = (words: readonly string[], { cwd, timeoutMs, signal }: RunOpt
       child.stdout?.destroy();
       child.stderr?.destroy();
     };
-    const onAbort = (): void => end(new KinoraError('cancelled', { cause: signal.reason }));
+    const onAbort = (): void => end(cancelled(signal));
     signal.addEventListener('abort', onAbort, { once: true });
     const limit = setTimeout(() => {
       end(speechFailure('The speech recognition program did not end in time.', 'defect', { timeout_ms: timeoutMs }));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { KinoraError } from '../lib/errors.js';
+import { cancelled } from '../lib/abort.js';
+import type { KinoraError } from '../lib/errors.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { parseTranscript } from '../media/speech/parse-transcript.js';
 import type { Transcript } from '../media/speech/word.js';
@@ -61,7 +62,7 @@ export class ServiceTranscriber implements Transcriber {
       await delay(Math.min(MAX_RETRY_AFTER_MS, Math.max(retryAfterMs, ownMs)), undefined, {
         signal: transcribe.signal,
       }).catch(() => {
-        throw new KinoraError('cancelled', { cause: transcribe.signal.reason });
+        throw cancelled(transcribe.signal);
       });
     }
   }
@@ -92,7 +93,7 @@ export class ServiceTranscriber implements Transcriber {
         signal: limited.signal,
       });
     } catch (error) {
-      if (signal.aborted) throw new KinoraError('cancelled', { cause: signal.reason });
+      if (signal.aborted) throw cancelled(signal);
       if (limited.isLate)
         throw speechFailure('The speech recognition service did not answer in time.', 'defect', {}, error);
       throw speechFailure('The speech recognition service could not be reached.', 'retry', {}, error);

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Borrowed } from '../../db/schema.js';
 import { addedPlaybackIds } from '../../domain/import/borrowed.js';
 import type { SourceAsset, SourcePlaybackId } from '../../domain/import/source-asset.js';
-import { isKinoraError, KinoraError } from '../../lib/errors.js';
+import { cancelled } from '../../lib/abort.js';
+import { isKinoraError } from '../../lib/errors.js';
 import type { SourceApi } from '../../net/source-api.js';
 
 export interface BorrowingOptions {
@@ -100,7 +101,7 @@ export class Borrowing {
       if (waitedMs >= masterLimitMs) return 'The source did not make the master file in time.';
       waitedMs += waitMs;
       await sleep(waitMs, undefined, { signal }).catch((cause: unknown) => {
-        throw new KinoraError('cancelled', { cause });
+        throw cancelled(signal, cause);
       });
     }
   }

@@ -6,6 +6,7 @@ import type { ImportedTrack } from '../../domain/import/import-order.js';
 import type { ImportStatus } from '../../domain/import/import-state.js';
 import { type ImportPlan, type ImportSettings, planImport } from '../../domain/import/plan-import.js';
 import type { SourceAsset } from '../../domain/import/source-asset.js';
+import { cancelled } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import type { SourceApi } from '../../net/source-api.js';
 import { Borrowing } from './borrowing.js';
@@ -162,7 +163,7 @@ const waitUntilSettled = async (
       asset?.tracks?.some(({ id, status: now }) => now === 'preparing' && plan.tracks.some((track) => track.id === id));
     if (!isWaiting) return status;
     await sleep(waitMs, undefined, { signal }).catch((cause: unknown) => {
-      throw new KinoraError('cancelled', { cause });
+      throw cancelled(signal, cause);
     });
   }
 };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlConnection } from '../../control/control-client.js';
 import type { ServerStatus } from '../../control/control-handlers.js';
 import type { ImportOperation, ImportParams, ImportResult } from '../../control/import-operations.js';
+import { cancelled } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 
 /** Long enough for a restart of the server, with the recovery of its database. */
@@ -54,7 +55,7 @@ export const createServerCalls = ({ dataDir, signal, onUnavailable }: ServerCall
         });
       if (waitedMs === 0) onUnavailable();
       await sleep(RETRY_MS, undefined, { signal }).catch((cause: unknown) => {
-        throw new KinoraError('cancelled', { cause });
+        throw cancelled(signal, cause);
       });
     }
   };

@@ -1,6 +1,6 @@
 import { json } from 'node:stream/consumers';
 import type { TrackAudio } from '../../domain/tracks/recognition-state.js';
-import { throwIfAborted } from '../../lib/abort.js';
+import { cancelled, throwIfAborted } from '../../lib/abort.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { applyPhrases } from '../../media/speech/apply-phrases.js';
@@ -123,8 +123,7 @@ const recognizeWindow = (
     await pool.run(job, { priority: mediaPriority.speech, signal });
     const bytes = await readResult(outPath, MAX_AUDIO_BYTES);
     return await transcriber.transcribe({ bytes, path: outPath, lengthMs }, options).catch((error: unknown) => {
-      if (signal.aborted && !isKinoraError(error, 'cancelled'))
-        throw new KinoraError('cancelled', { cause: signal.reason });
+      if (signal.aborted && !isKinoraError(error, 'cancelled')) throw cancelled(signal);
       throw error;
     });
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../../../db/schema.js';
-import { isKinoraError, KinoraError } from '../../../lib/errors.js';
+import { cancelled } from '../../../lib/abort.js';
+import { isKinoraError } from '../../../lib/errors.js';
 import { failureFields } from '../../../lib/failure-fields.js';
 import { createLinkedAbort, type LinkedAbort } from '../../../lib/linked-abort.js';
 import type { Plan } from '../../../media/plan/plan.js';
@@ -32,7 +33,7 @@ export class SideCars {
     const { signal } = this.ending;
     this.plan = new Promise<Plan>((resolve, reject) => {
       this.tellPlan = resolve;
-      signal.addEventListener('abort', () => reject(new KinoraError('cancelled', { cause: signal.reason })));
+      signal.addEventListener('abort', () => reject(cancelled(signal)));
     });
     // There may be no caller that handles the rejection.
     this.plan.catch(() => undefined);
