@@ -1,7 +1,7 @@
-/** A JSON object as sent in answers and events. */
+/** A JSON object as sent in responses and events. */
 export type Wire = Record<string, unknown>;
 
-/** Omits absent values from answers; they are never written as null. */
+/** Omits absent values from responses; they are never written as null. */
 export const withoutNulls = (fields: Wire): Wire => {
   const present: Wire = {};
   for (const name in fields) {

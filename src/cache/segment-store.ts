@@ -93,7 +93,7 @@ export class SegmentStore {
     await rm(join(this.dir, assetPath(assetId)), { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Does the same for one rendition of an asset. */
+  /** Deletes the files of one rendition of an asset. */
   async removeRendition(assetId: string, rendition: string): Promise<void> {
     await this.productions.endRemoved((key) => key.assetId === assetId && key.rendition === rendition);
     for (const path of [...this.files.paths()])

@@ -66,7 +66,7 @@ export class FirstSegments {
   }
 
   /**
-   * Does so and removes what was made; `reason` says why the asset can't play on, if it plays
+   * Ends what was started and removes what was made; `reason` says why the asset can't play on, if it plays
    * early.
    */
   async discard(reason: string): Promise<void> {

@@ -15,7 +15,7 @@ import { type MediaPool, mediaPriority } from '../pool/media-pool.js';
 import { BLOCK_BYTES, type RangeBlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import { announceEarlyPlayback, newPlaybackIds, retractEarlyPlayback } from '../uploads/early-playback.js';
-import type { PlayableUpload, UploadPlayer } from '../uploads/playable.js';
+import type { PlayableUpload, UploadPlayer } from '../uploads/upload-playback.js';
 import type { EarlyPlan } from './first-segments.js';
 import { Planner } from './planner.js';
 import type { EarlySource, EarlySources } from './sources.js';

@@ -33,7 +33,7 @@ interface VideoSegment {
 
 const MAX_SIZE_TRIES = 4;
 /**
- * Only a whole video is shorter. The bits of its few frames make no rate that a network could feel.
+ * A shorter last segment is the whole video; its bit rate does not matter.
  */
 const MIN_LAST_PEAK_SECONDS = 1;
 const FRAMES = { video: true, audio: false };

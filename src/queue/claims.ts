@@ -99,7 +99,7 @@ export class Claims {
     } catch (error) {
       logger.warn({ err: error, queue: queue.name }, 'job claim failed');
     } finally {
-      // At once after the last query: whoever asks from now on starts another loop.
+      // Cleared right after the last query, so that a later call starts another loop.
       slot.isClaiming = false;
     }
   }

@@ -113,7 +113,7 @@ const startWebhooks = async ({ logger, clock, phases }: Base, parts: Parts, node
   phases.push({ name: 'webhooks', end: stop });
 };
 
-/** Starts jobs, webhooks and the daily purges. */
+/** Starts jobs, webhooks and the hourly purges. */
 export const startJobs = async (base: Base, parts: Parts, localUrl: string, nodes?: Membership): Promise<void> => {
   const { config, logger, clock, metrics, phases } = base;
   const { database, context } = parts;

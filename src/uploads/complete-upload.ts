@@ -3,7 +3,8 @@ import type { Row } from '../db/schema.js';
 import { saveEarlyPlayback } from '../db/tables/assets/asset-ingest.js';
 import { lockUpload, updateUpload } from '../db/tables/assets/upload.js';
 import { findEnvironment } from '../db/tables/server/environment.js';
-import { checkNewAsset, insertNewAsset } from '../domain/assets/create-asset.js';
+import { checkReferences } from '../domain/assets/check-references.js';
+import { insertNewAsset } from '../domain/assets/create-asset.js';
 import type { DomainContext } from '../domain/context.js';
 import { queues } from '../domain/queues.js';
 import type { AssetRequest } from '../domain/requests/asset-request.js';
@@ -52,7 +53,7 @@ export const readUploadSettings = async (
   const quality = (await findEnvironment(db, upload.environment_id))!.default_video_quality;
   try {
     const { asset: request } = context.wire.readUpload({ new_asset_settings: upload.new_asset_settings }, quality);
-    await checkNewAsset(context, db, upload.environment_id, request);
+    await checkReferences(context, db, upload.environment_id, request);
     return request;
   } catch (error) {
     if (isKinoraError(error, 'invalid_parameters')) return error;

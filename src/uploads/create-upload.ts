@@ -1,6 +1,6 @@
 import type { Row } from '../db/schema.js';
 import { insertUpload } from '../db/tables/assets/upload.js';
-import { checkNewAsset } from '../domain/assets/create-asset.js';
+import { checkReferences } from '../domain/assets/check-references.js';
 import type { DomainContext } from '../domain/context.js';
 import { queues } from '../domain/queues.js';
 import type { UploadRequest } from '../domain/requests/asset-request.js';
@@ -18,7 +18,7 @@ export const createUpload = async (
   request: UploadRequest,
   requestId?: string,
 ): Promise<Row<'upload'>> => {
-  await checkNewAsset(context, context.database.queryable, environmentId, request.asset);
+  await checkReferences(context, context.database.queryable, environmentId, request.asset);
   const createdAt = context.clock.now();
   const expiresAt = new Date(createdAt.getTime() + request.timeoutSeconds * 1000);
   return context.database.transaction(async (tx) => {

@@ -3,8 +3,8 @@ import type { DomainContext } from '../domain/context.js';
 import type { BlobStore, BlobWrite, SharedWrite } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
-import { type EarlyPlayer, UploadPlayback } from './playable.js';
 import type { UploadLease } from './upload-leases.js';
+import { type EarlyPlayer, UploadPlayback } from './upload-playback.js';
 
 /** Each keeps a file open and a plan in memory, until the upload ends. */
 const MAX_PLAYING = 100;
@@ -26,7 +26,7 @@ export class UploadFiles {
 
   /** `lease` is present where uploads have leases. */
   async open(upload: Row<'upload'>, lease?: UploadLease): Promise<UploadFile> {
-    // Otherwise it would remove the file that is opened here.
+    // A discard that still runs would remove the file that is opened here.
     await this.discarding.get(upload.id)?.catch(() => undefined);
     const playing = this.playing.get(upload.id);
     if (playing && (!lease || playing.continueWith(lease))) return playing;

@@ -30,22 +30,9 @@ export const createAsset = async (
 ): Promise<AssetView> => {
   checkBucket(context.sourceBuckets, request);
   return context.database.transaction(async (tx) => {
-    await checkNewAsset(context, tx, environmentId, request);
+    await checkReferences(context, tx, environmentId, request);
     return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId });
   });
-};
-
-/**
- * Checks a valid request against existing resources.
- * @throws KinoraError `invalid_parameters` when something it refers to does not exist or is not supported
- */
-export const checkNewAsset = async (
-  context: Pick<DomainContext, 'assetHook'>,
-  db: Queryable,
-  environmentId: string,
-  request: AssetRequest,
-): Promise<void> => {
-  await checkReferences(context, db, environmentId, request);
 };
 
 export interface NewAsset {
@@ -81,10 +68,10 @@ export const insertNewAsset = async (
     static_renditions_status: settings.mp4_support === 'none' ? null : 'preparing',
     request_id: requestId ?? null,
   });
-  if (clippedId !== undefined) await attachClip(tx, environmentId, { id: assetId, sourceId: clippedId }, request);
+  const clip = clippedId !== undefined && { id: assetId, sourceId: clippedId };
+  if (clip) await attachClip(tx, environmentId, clip, request);
   await insertAssetInputs(tx, assetId, request.inputs);
   const names = await insertSideCars(tx, assetId, request.inputs);
-  const clip = clippedId !== undefined && { id: assetId, sourceId: clippedId };
   const pending = clip ? await copyTracks(tx, clip, names) : [];
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];

@@ -1,7 +1,7 @@
 import type { SourceFile } from '../../early/file/context.js';
 import { checkSanity, type Problem } from '../../early/file/find-problem.js';
 import { readIndex } from '../../early/file/read-index.js';
-import { checkPlan, Planner } from '../../early/planner.js';
+import { checkPlan, Planner, type WholeFileWork } from '../../early/planner.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
 import type { ClipSource } from '../../media/plan/clip.js';
 import type { Gain, Plan } from '../../media/plan/plan.js';
@@ -25,19 +25,8 @@ export interface Planned {
   readonly facts: SourceFacts;
 }
 
-interface PlanOptions {
-  /** A reason for a mezzanine that neither the index nor the sanity check showed. */
-  readonly knownProblem?: Problem;
-  /**
-   * Called with the plan that is used unless the sanity check, which still runs, finds a problem.
-   */
-  readonly onLikely?: (plan: Plan) => void;
-}
-
-interface CheckedOptions extends PlanOptions {
-  /** The sanity check of the file that is planned, if it already runs. */
-  readonly sanity?: Promise<SanityResult>;
-}
+type PlanOptions = Pick<WholeFileWork, 'knownProblem' | 'onLikely'>;
+type CheckedOptions = PlanOptions & Pick<WholeFileWork, 'sanity'>;
 
 /**
  * Indexes the stored source and plans the asset. If segments can't be made directly from the

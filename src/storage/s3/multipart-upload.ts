@@ -52,7 +52,7 @@ export interface MultipartUploadOptions {
   };
   /** Called before a part is sent. */
   readonly onPart?: (number: number) => Promise<void>;
-  /** Called when more parts follow each other from the start of the file. */
+  /** Called when `parts` has grown. */
   readonly onStored?: () => void;
 }
 

@@ -14,7 +14,7 @@ import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { sourceKey } from '#kinora/storage/keys.js';
 import { RangeStore } from '#kinora/storage/range-store.js';
 import { createUpload } from '#kinora/uploads/create-upload.js';
-import type { PlayableUpload } from '#kinora/uploads/playable.js';
+import type { PlayableUpload } from '#kinora/uploads/upload-playback.js';
 import { UploadFiles } from '#kinora/uploads/upload-files.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { memoryLogger } from '../../support/memory-logger.js';

@@ -33,7 +33,7 @@ export interface PlayableUpload {
  * room may not import. In the order of an upload's life:
  */
 export interface UploadPlayer {
-  /** Whether it wants to hear of `bytes` bytes: these are then made readable first. */
+  /** Whether to call `received` at this size. The bytes are synced before. */
   isWaiting(bytes: number): boolean;
   /** This many bytes from the start can be read now. */
   received(bytes: number): void;
@@ -137,7 +137,7 @@ export class UploadPlayback {
     this.search = new StartSearch();
   }
 
-  /** Makes the complete file the blob. Who reads it already reads on. */
+  /** Makes the complete file the blob. Existing readers keep reading. */
   async publish(): Promise<BlobInfo> {
     await this.settle();
     const reason = this.hasSearched
