@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from '../../db/database.js';
+import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import { insertAsset } from '../../db/tables/assets/asset.js';
 import { insertAssetInputs } from '../../db/tables/assets/asset-input.js';

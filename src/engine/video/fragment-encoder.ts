@@ -80,7 +80,7 @@ const cpuParams = (): string[] => {
 /**
  * Each segment begins with a full rate buffer. With less, the key frame gets too few bits, and the
  * frames predicted from it are worse for half a second. The lower rate and the short buffer keep
- * any two seconds within what the playlist promises (docs/decisions/0042-rate-buffer.md).
+ * any two seconds within what the playlist promises (docs/decisions/0038-rate-buffer.md).
  */
 const BUFFER_START = 'vbv-init=1';
 const RATE_SHARE = 0.83;

@@ -1,5 +1,5 @@
 import type { SourceFile } from '../../early/file/context.js';
-import { checkSanity, type Problem } from '../../early/file/find-problem.js';
+import { checkSanity } from '../../early/file/find-problem.js';
 import { readIndex } from '../../early/file/read-index.js';
 import { checkPlan, Planner, type WholeFileWork } from '../../early/planner.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
@@ -11,7 +11,6 @@ import { isMpegStreamFormat } from '../../media/source/frames.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { needsWholeFile } from '../../packager/read-source.js';
-import type { SanityResult } from '../../pool/protocol.js';
 import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { withConcatenatedRecordings } from './file/concatenate.js';

@@ -130,7 +130,7 @@ const endOf = (part: AudioPlan, window: SegmentWindow | undefined): number => {
 /**
  * The next whole millisecond. Players drop a frame that ends after the presentation, and dash.js
  * pauses half a second before the end if the playhead reaches it before the browser reports it
- * (decision 99).
+ * (decision 39).
  */
 const duration = (endSeconds: number): string => {
   const endMicroseconds = Math.round(endSeconds * 1_000_000);
