@@ -1,4 +1,5 @@
-// Who may import whom below src/: the same table as in docs/architecture.md. What is not named here is not allowed.
+// Who may import whom below src/: the same table as in docs/architecture.md. What is not named here
+// is not allowed.
 
 const contracts = {
   storage: 'storage/(blob-download|blob-store|keys)',

@@ -1,4 +1,5 @@
-// Folders of the product, like its files, form no cycles. Without tests: test/support, which unit tests use, imports the product.
+// Folders of the product, like its files, form no cycles. Without tests: test/support, which unit
+// tests use, imports the product.
 const { options } = require('./.dependency-cruiser.cjs');
 
 module.exports = {

@@ -14,7 +14,10 @@ const REPETITIONS = 3;
 const LINE_BYTES_PER_SECOND = 12_500_000;
 const LONG_SECONDS = 7200;
 
-/** Loads the first video and audio segment of the start rendition. Retries until the asset can be played. */
+/**
+ * Loads the first video and audio segment of the start rendition. Retries until the asset can be
+ * played.
+ */
 const firstSegments = async (server, playbackId) => {
   for (;;) {
     try {

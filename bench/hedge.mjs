@@ -1,4 +1,5 @@
-// One of 50 reads of the store is late. In simulated time, so that nothing else on the machine counts.
+// One of 50 reads of the store is late. In simulated time, so that nothing else on the machine
+// counts.
 import { Hedge } from '../dist/storage/s3/hedge.js';
 
 const READS = 5000;

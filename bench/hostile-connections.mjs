@@ -15,7 +15,10 @@ export const needs = ['ffmpeg'];
 const PROBES = 30;
 const RETURN_LIMIT_MS = 5000;
 const HEALTH_LIMIT_MS = 100;
-/** Tolerance for what the server keeps open for other reasons: keep-alive connections, database files. */
+/**
+ * Tolerance for what the server keeps open for other reasons: keep-alive connections, database
+ * files.
+ */
 const MARGIN_HANDLES = 24;
 const MARGIN_MEGABYTES = 96;
 
@@ -47,7 +50,10 @@ const healthMs = async (url) => {
   return times;
 };
 
-/** Milliseconds until handles and memory have returned to their earlier level; undefined after twice the limit. */
+/**
+ * Milliseconds until handles and memory have returned to their earlier level; undefined after twice
+ * the limit.
+ */
 const msUntilBack = async (pid, before) => {
   const startMs = performance.now();
   for (;;) {

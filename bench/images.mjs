@@ -13,7 +13,9 @@ export const needs = ['ffmpeg'];
 
 const REPETITIONS = 5;
 
-/** Each kind of image: its URL at a given time, and the arguments of the equivalent ffmpeg command. */
+/**
+ * Each kind of image: its URL at a given time, and the arguments of the equivalent ffmpeg command.
+ */
 const thumbnail = (path, out) => ({
   label: 'thumbnail 640x360',
   addressAt: (seconds) => `thumbnail.jpg?width=640&time=${seconds}`,

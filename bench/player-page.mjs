@@ -25,7 +25,10 @@ hls.loadSource(${JSON.stringify(playlist)});
 hls.attachMedia(video);
 </script>`;
 
-/** One origin for both pages, which passes everything else to Kinora: a second origin would cost a connection and CORS. */
+/**
+ * One origin for both pages, which passes everything else to Kinora: a second origin would cost a
+ * connection and CORS.
+ */
 const startSite = async (server, playlist) => {
   const script = await readFile(createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js'));
   const own = { '/least': ['text/html', leastPage(playlist)], '/hls.js': ['text/javascript', script] };

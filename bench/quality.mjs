@@ -17,7 +17,10 @@ const RUNG = 720;
 const QUALITIES = ['basic', 'plus', 'premium'];
 const PRESETS = { basic: 'veryfast', plus: 'veryfast', premium: 'faster' };
 const CONTENTS = ['easy', 'medium', 'texture', 'hard'];
-/** Segment length in frames. The first `JOIN_FRAMES` of each segment are measured separately, also in the reference. */
+/**
+ * Segment length in frames. The first `JOIN_FRAMES` of each segment are measured separately, also
+ * in the reference.
+ */
 const SEGMENT_FRAMES = 120;
 const JOIN_FRAMES = 15;
 const LINES_KILOBITS = [500, 1000, 2000, 4000, 6000];
@@ -29,8 +32,9 @@ const decibels = (errors) => 10 * Math.log10(255 ** 2 / mean(errors));
 const signed = (value, digits) => `${value < 0 ? '' : '+'}${value.toFixed(digits)}`;
 
 /**
- * PSNR (dB, from the mean error of all planes) and SSIM of a file compared with the source at the same size. `join` is
- * the PSNR of the first half second of each segment minus that of the other frames.
+ * PSNR (dB, from the mean error of all planes) and SSIM of a file compared with the source at the
+ * same size. `join` is the PSNR of the first half second of each segment minus that of the other
+ * frames.
  */
 const compare = async (directory, file, source, rung) => {
   const [psnr, ssim] = ['psnr', 'ssim'].map((name) => join(directory, `${name}.txt`));
@@ -52,7 +56,10 @@ const compare = async (directory, file, source, rung) => {
   };
 };
 
-/** Encodes all segments in one file: two-pass x264 with the same size, preset and key frame positions. */
+/**
+ * Encodes all segments in one file: two-pass x264 with the same size, preset and key frame
+ * positions.
+ */
 const encodeReference = async (directory, source, rung, { kilobits, preset }) => {
   const path = join(directory, 'reference.mp4');
   const log = join(directory, 'pass');

@@ -1,5 +1,6 @@
-// Runs the benchmarks, or those named: `npm run bench -- segment-latency serve-cached`. Every figure is compared
-// with a reference measured in the same run, because absolute numbers depend more on the machine than on Kinora.
+// Runs the benchmarks, or those named: `npm run bench -- segment-latency serve-cached`. Every
+// figure is compared with a reference measured in the same run, because absolute numbers depend
+// more on the machine than on Kinora.
 import { cpus, loadavg, release } from 'node:os';
 import { hasProgram, versionOf } from './support/programs.mjs';
 

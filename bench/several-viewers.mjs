@@ -10,7 +10,10 @@ export const needs = ['ffmpeg'];
 
 const SEGMENTS = 10;
 
-/** Concurrent viewers: [height, first segment]. Positions are far apart, so that no viewer benefits from another. */
+/**
+ * Concurrent viewers: [height, first segment]. Positions are far apart, so that no viewer benefits
+ * from another.
+ */
 const audiences = [
   ['one, 720p', [[720, 20]]],
   ['one, 1080p', [[1080, 40]]],

@@ -15,7 +15,10 @@ export const needs = ['ffmpeg'];
 const REPETITIONS = 21;
 const SECONDS = 1;
 
-/** URLs of the audio files. They are the smallest, so the cost of a response apart from its bytes is visible. */
+/**
+ * URLs of the audio files. They are the smallest, so the cost of a response apart from its bytes is
+ * visible.
+ */
 const audioOf = async (kinora, master) => {
   const text = String(await kinora.get(master));
   return listSegments(kinora, new URL(/TYPE=AUDIO.*URI="([^"]+)"/.exec(text)[1], new URL(master, kinora.url)));

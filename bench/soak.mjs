@@ -15,7 +15,10 @@ export const needs = ['ffmpeg'];
 
 /** Use `SOAK_MINUTES=60 npm run bench -- soak` for an hour. */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30);
-/** Warm-up before the measurement: caches fill, code is compiled and the database log reaches its full size. */
+/**
+ * Warm-up before the measurement: caches fill, code is compiled and the database log reaches its
+ * full size.
+ */
 const WARM_UP_MINUTES = MINUTES / 5;
 const SAMPLES = 20;
 
@@ -29,7 +32,10 @@ const diskBytes = async (path) => {
   return bytes;
 };
 
-/** The log of the embedded database: files of 16 MiB, which are reused. It may exceed its limit of 64 MiB by one file. */
+/**
+ * The log of the embedded database: files of 16 MiB, which are reused. It may exceed its limit of
+ * 64 MiB by one file.
+ */
 const LOG = join('db', 'pg_wal');
 const LOG_LIMIT_MB = (80 * 2 ** 20) / 1e6;
 

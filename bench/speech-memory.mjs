@@ -31,7 +31,10 @@ const makeTalk = async (directory) => {
   return talk;
 };
 
-/** Answers immediately, with words over the whole window, so that only the server's own memory is measured. */
+/**
+ * Answers immediately, with words over the whole window, so that only the server's own memory is
+ * measured.
+ */
 const makeRecognizer = async (directory) => {
   const response = join(directory, 'answer.json');
   const words = Array.from({ length: WORDS_A_WINDOW }, (_, at) => ({

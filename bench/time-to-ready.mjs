@@ -17,7 +17,10 @@ export const needs = ['ffmpeg'];
 const REPETITIONS = 3;
 const LENGTHS = [10, 60, 600, 7200];
 
-/** Seconds from POST until an asset is ready, until a player can start, and until every rung has its first segment. */
+/**
+ * Seconds from POST until an asset is ready, until a player can start, and until every rung has its
+ * first segment.
+ */
 const measureKinora = async (server, origin) => {
   const asset = await server.createAsset(origin.url);
   const lastByteMs = origin.lastByteMs;

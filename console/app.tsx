@@ -13,7 +13,10 @@ import { ConfirmDialog } from './ui/confirm';
 import { ErrorNotice, Loading } from './ui/page';
 import { Toasts } from './ui/toast';
 
-/** The app: who is not signed in sees the sign-in screen, whatever the address, and then what they came for. */
+/**
+ * The app: who is not signed in sees the sign-in screen, whatever the address, and then what they
+ * came for.
+ */
 export const App = (): ReactNode => (
   <CSPProvider disableStyleElements>
     <QueryClientProvider client={queryClient}>
@@ -29,7 +32,8 @@ export const App = (): ReactNode => (
 const Gate = (): ReactNode => {
   const { data: session, error, refetch } = useQuery(sessionQuery);
   const [path] = useLocation();
-  // A link replaces the session of this browser; why it can't is said instead of displaying that session.
+  // A link replaces the session of this browser; why it can't is said instead of displaying that
+  // session.
   const [cameWithLink] = useState(hasLinkCode);
   if (session === undefined) {
     return (

@@ -1,17 +1,21 @@
 /**
  * The table of screens. To add one:
  *
- * 1. Make a folder in `screens/` whose main file exports the screen as its default, framed by `Page` (ui/page.tsx).
- * 2. Add it here. It is loaded when it is first opened; `navigation` puts it into the menu. A screen of one thing, such
- *    as `/webhooks/:id`, gets its ID as `params` and stands in no menu.
- * 3. Put its queries into `api/`, with `queryOptions`. A key that begins with a word of `liveTypes` (api/live.ts) is
- *    loaded again when the server says that something changed: `['webhook', 'list', …]`, `['webhook', id, …]`.
+ * 1. Make a folder in `screens/` whose main file exports the screen as its default, framed by
+ *    `Page` (ui/page.tsx).
+ * 2. Add it here. It is loaded when it is first opened; `navigation` puts it into the menu. A
+ *    screen of one thing, such as `/webhooks/:id`, gets its ID as `params` and stands in no menu.
+ * 3. Put its queries into `api/`, with `queryOptions`. A key that begins with a word of `liveTypes`
+ *    (api/live.ts) is loaded again when the server says that something changed:
+ *    `['webhook', 'list', …]`, `['webhook', id, …]`.
  *
- * Parts to make it of, in `ui/`: `Loaded` shows what a query answers, its wait and its failure; `Table` and `Pager` lists;
- * `TextField`, `SelectField`, `CheckField` forms; `Dialog` what opens over the screen; `confirm()` asks before deleting;
- * `useAction` does a change, says when it is done or why it failed, and loads again what it changed; `notify()` says
- * something; `CopyButton` and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
- * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in light and dark.
+ * Parts to make it of, in `ui/`: `Loaded` shows what a query answers, its wait and its failure;
+ * `Table` and `Pager` lists; `TextField`, `SelectField`, `CheckField` forms; `Dialog` what opens
+ * over the screen; `confirm()` asks before deleting; `useAction` does a change, says when it is
+ * done or why it failed, and loads again what it changed; `notify()` says something; `CopyButton`
+ * and `CodeBlock` copy; `EmptyState` fills an empty list; `Status` displays a status. In `lib/`,
+ * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in
+ * light and dark.
  */
 import { Activity, Bot, ChartColumn, Clapperboard, Gauge, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
 import type { ComponentType, LazyExoticComponent } from 'react';

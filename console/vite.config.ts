@@ -15,7 +15,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // Packages mark their modules for servers that render React; here all of it runs in the browser.
+    // Packages mark their modules for servers that render React; here all of it runs in the
+    // browser.
     rolldownOptions: { onLog: (level, log, pass) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && pass(level, log) },
     // `light-dark()` stays as it is.
     // What the licenses of the bundled packages ask for.

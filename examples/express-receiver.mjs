@@ -1,4 +1,5 @@
-// KINORA_WEBHOOK_SECRET=<secret> node examples/express-receiver.mjs (needs: npm install express @mux/mux-node)
+// KINORA_WEBHOOK_SECRET=<secret> node examples/express-receiver.mjs (needs: npm install express
+// @mux/mux-node)
 import express from 'express';
 import { mux, variable } from './kinora.mjs';
 

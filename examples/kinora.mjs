@@ -27,7 +27,10 @@ const [tokenId, tokenSecret] = token.split(':');
 
 export const mux = new Mux({ tokenId, tokenSecret, baseURL });
 
-/** Resolves when the asset is ready. In production, wait for the webhook `video.asset.ready` instead. */
+/**
+ * Resolves when the asset is ready. In production, wait for the webhook `video.asset.ready`
+ * instead.
+ */
 export const whenReady = async (id) => {
   for (;;) {
     const asset = await mux.video.assets.retrieve(id);

@@ -1,5 +1,6 @@
-// KINORA_WEBHOOK_URL=http://127.0.0.1:3000/ KINORA_WEBHOOK_SECRET=<secret> KINORA_ALLOW_PRIVATE_SOURCES=127.0.0.0/8 npm start
-// KINORA_WEBHOOK_SECRET=<secret> node examples/receive-webhooks.mjs
+// KINORA_WEBHOOK_URL=http://127.0.0.1:3000/ KINORA_WEBHOOK_SECRET=<secret>
+// KINORA_ALLOW_PRIVATE_SOURCES=127.0.0.0/8 npm start KINORA_WEBHOOK_SECRET=<secret> node
+// examples/receive-webhooks.mjs
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { mux, variable } from './kinora.mjs';

@@ -22,7 +22,10 @@ export const loadChapters = async (url: string): Promise<readonly Chapter[]> => 
   }
 };
 
-/** CSS backgrounds that mark on a slider where the chapters start. The start of the video needs no mark. */
+/**
+ * CSS backgrounds that mark on a slider where the chapters start. The start of the video needs no
+ * mark.
+ */
 export const marksOf = (chapters: readonly Chapter[], durationSeconds: number): string =>
   chapters
     .filter(({ startSeconds }) => startSeconds > 0 && startSeconds < durationSeconds)

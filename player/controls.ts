@@ -188,7 +188,10 @@ const hideWhenIdle = (): void => {
   show();
 };
 
-/** Tells the style sheet how high the controls are: in a narrow window the buttons need several rows. */
+/**
+ * Tells the style sheet how high the controls are: in a narrow window the buttons need several
+ * rows.
+ */
 const showControls = (): void => {
   const controls = element('controls');
   controls.hidden = false;
@@ -196,7 +199,8 @@ const showControls = (): void => {
 };
 
 /**
- * Adds the controls. They listen to the video and command it; what it plays is none of their business.
+ * Adds the controls. They listen to the video and command it; what it plays is none of their
+ * business.
  * @param hls what plays the video; undefined if the browser does so itself
  */
 export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void => {

@@ -6,7 +6,10 @@ export const formatTime = (seconds: number): string => {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${padded}` : `${minutes}:${padded}`;
 };
 
-/** The time of playback and the duration. The duration is rounded, as in the console, and the end of the video is there. */
+/**
+ * The time of playback and the duration. The duration is rounded, as in the console, and the end of
+ * the video is there.
+ */
 export const formatProgress = (seconds: number, duration: number): readonly [at: string, all: string] => {
   const all = formatTime(Math.round(duration));
   return [seconds >= duration - 0.1 ? all : formatTime(seconds), all];

@@ -50,7 +50,10 @@ const addAudio = (hls: Hls): void => {
 
 const isText = ({ kind }: TextTrack): boolean => kind === 'subtitles' || kind === 'captions';
 
-/** Subtitles and captions of the video: a menu, and a button that switches the last choice on and off. */
+/**
+ * Subtitles and captions of the video: a menu, and a button that switches the last choice on and
+ * off.
+ */
 const addText = (video: HTMLVideoElement): { toggle(): void } => {
   const menu = select('text');
   const button = element('captions');

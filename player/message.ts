@@ -18,7 +18,10 @@ const REASONS: Readonly<Record<string, string>> = {
   'Token subject does not match': 'The link was made for another video.',
   'Playback is restricted': 'It may not be watched on this page or with this app.',
 };
-/** Other reasons say that something is wrong with the token, which only whoever made the link can repair. */
+/**
+ * Other reasons say that something is wrong with the token, which only whoever made the link can
+ * repair.
+ */
 const BAD_TOKEN = 'The link is not valid. Ask whoever sent it for a new one.';
 
 /** The sentence for a page that was refused. */

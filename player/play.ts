@@ -5,7 +5,10 @@ import { messageFor, showMessage, UNPLAYABLE, UNSUPPORTED } from './message.js';
 import { page, root } from './page-data.js';
 import type { Settings } from './settings.js';
 
-/** Safari plays HLS itself, which AirPlay needs. Encrypted videos need the license requests of hls.js. */
+/**
+ * Safari plays HLS itself, which AirPlay needs. Encrypted videos need the license requests of
+ * hls.js.
+ */
 const playsNatively = (video: HTMLVideoElement): boolean =>
   page.keySystems === '' &&
   video.canPlayType('application/vnd.apple.mpegurl') !== '' &&

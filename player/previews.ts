@@ -1,7 +1,10 @@
 import { element } from './page-data.js';
 import { parseStoryboard, type Tile } from './storyboard.js';
 
-/** The tiles, when their image can be shown. The server makes the image when it is asked for first, which may take seconds. */
+/**
+ * The tiles, when their image can be shown. The server makes the image when it is asked for first,
+ * which may take seconds.
+ */
 const load = async (url: string): Promise<Tile[]> => {
   const response = await fetch(url);
   const tiles = response.ok ? parseStoryboard(await response.text(), response.url) : [];
@@ -10,8 +13,8 @@ const load = async (url: string): Promise<Tile[]> => {
 };
 
 /**
- * Returns a function that shows the frame at a time as soon as there is one; until then the time stands alone. The
- * storyboard is loaded when it is needed first; the video plays without it.
+ * Returns a function that shows the frame at a time as soon as there is one; until then the time
+ * stands alone. The storyboard is loaded when it is needed first; the video plays without it.
  */
 export const createPreviews = (url: string): ((seconds: number) => Promise<void>) => {
   let tiles: Promise<Tile[]> | undefined;

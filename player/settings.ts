@@ -14,7 +14,9 @@ export const parseStart = (text: string | null): number => {
   return Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
 };
 
-/** `?muted`, `?muted=1` and `?muted=true` switch a setting on, `?muted=0` and `?muted=false` off. */
+/**
+ * `?muted`, `?muted=1` and `?muted=true` switch a setting on, `?muted=0` and `?muted=false` off.
+ */
 const readSwitch = (query: URLSearchParams, name: string, otherwise: boolean): boolean => {
   const value = query.get(name);
   return value === null ? otherwise : !['0', 'false', 'no', 'off'].includes(value.toLowerCase());
@@ -22,7 +24,8 @@ const readSwitch = (query: URLSearchParams, name: string, otherwise: boolean): b
 
 /**
  * @param query of the page's URL
- * @param isFramed a page inside another one waits for the viewer, a page that was opened for the video plays it
+ * @param isFramed a page inside another one waits for the viewer, a page that was opened for the
+ * video plays it
  */
 export const readSettings = (query: URLSearchParams, isFramed: boolean): Settings => {
   const isAutoplaying = readSwitch(query, 'autoplay', !isFramed);

@@ -1,6 +1,7 @@
-// Compiles src/ to dist/, copies what is not TypeScript (SQL migrations, the weights of speech detection) beside it and bundles
-// the server and the pages. `--no-check` compiles without looking at types: faster, and possible where the development packages, which hold
-// types, are not installed.
+// Compiles src/ to dist/, copies what is not TypeScript (SQL migrations, the weights of speech
+// detection) beside it and bundles the server and the pages. `--no-check` compiles without looking
+// at types: faster, and possible where the development packages, which hold types, are not
+// installed.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,6 @@
-// Bundles the command line with the server, and the media process, with the packages that they import: Node.js reads a few
-// files at each start instead of 1,500. Worker threads, which import little, start from the files beside it.
+// Bundles the command line with the server, and the media process, with the packages that they
+// import: Node.js reads a few files at each start instead of 1,500. Worker threads, which import
+// little, start from the files beside it.
 import { spawnSync } from 'node:child_process';
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -21,8 +22,9 @@ const external = [
 ];
 
 /**
- * Modules look for files (migrations, workers, pages) beside where they are compiled to, and node-av for its native code
- * beside itself, wherever it is installed. `urlOfPackage` is a parameter that src/lib/load-bundle.ts gives each chunk.
+ * Modules look for files (migrations, workers, pages) beside where they are compiled to, and
+ * node-av for its native code beside itself, wherever it is installed. `urlOfPackage` is a
+ * parameter that src/lib/load-bundle.ts gives each chunk.
  */
 const keepLocations = {
   name: 'keep-locations',
@@ -52,7 +54,10 @@ const asciiOnly = {
   },
 };
 
-/** Which chunk is an entry. The names of chunks have a hash of their contents, so stored code always fits its chunk. */
+/**
+ * Which chunk is an entry. The names of chunks have a hash of their contents, so stored code always
+ * fits its chunk.
+ */
 const listEntries = {
   name: 'list-entries',
   generateBundle(_options, bundle) {

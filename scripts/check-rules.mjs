@@ -1,4 +1,5 @@
-// Rules of docs/architecture.md that a list of imports can't show. Reads the lines of every source file.
+// Rules of docs/architecture.md that a list of imports can't show. Reads the lines of every source
+// file.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,8 +74,8 @@ const words = [
   { word: /salient/i, instead: 'smart crop' },
   { word: /\bmend(s|ed|ing)?\b|[a-z]Mend/, instead: 'fix or repair' },
   { word: /sound/i, instead: 'audio' },
-  // FFmpeg's names of picture types, the words of H.264 for its IDR pictures and picture parameter sets, and the browsers'
-  // picture-in-picture.
+  // FFmpeg's names of picture types, the words of H.264 for its IDR pictures and picture parameter
+  // sets, and the browsers' picture-in-picture.
   {
     word: /(?<!AV_|AV|Idr)picture(?!InPicture)(?<!pictureInPicture)/i,
     instead: 'frame, image or video',
@@ -104,6 +105,32 @@ for (const path of ['src', 'console', 'player', 'test', 'bench', 'scripts'].flat
       if (word.test(text))
         problems.push(`${path}:${index + 1}: the name should say ${instead}: ${lines[index].trim()}`);
     }
+  }
+}
+/** Comments and documents have at most 100 columns, except tables and code alone in its line. */
+const isTooWide = (line) => {
+  const text = line.trim().replace(/^([-*>]|\/\/|\/?\*+)\s+/, '');
+  return line.length > 100 && !text.startsWith('|') && /\s/.test(text.replace(/`[^`]*`/g, 'code'));
+};
+for (const path of ['src', 'console', 'player', 'test', 'bench', 'scripts'].flatMap((folder) =>
+  filesOf(folder, code),
+)) {
+  for (const [index, line] of readFileSync(join(root, path), 'utf8').split('\n').entries()) {
+    if (/^\s*(\/\/|\/?\*)/.test(line) && !/biome-ignore/.test(line) && isTooWide(line))
+      problems.push(`${path}:${index + 1}: comments have at most 100 columns`);
+  }
+}
+const documents = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...['docs', 'deploy', 'examples', 'test'].flatMap((folder) => filesOf(folder, /\.md$/)),
+];
+for (const path of documents) {
+  let isCode = false;
+  for (const [index, line] of readFileSync(join(root, path), 'utf8').split('\n').entries()) {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    // Tables have a line for each row, and headings and HTML can't be broken.
+    if (!isCode && !/^\s*([#<]|!?\[[^\]]+\](:|\([^)]*\)$))|^ {4}\S/.test(line) && isTooWide(line))
+      problems.push(`${path}:${index + 1}: documents have at most 100 columns`);
   }
 }
 for (const path of filesOf('console', /\.tsx?$/)) {

@@ -1,4 +1,5 @@
-// Everything that can be said about the code without running it. Each step prints its time; all run even when one fails.
+// Everything that can be said about the code without running it. Each step prints its time; all run
+// even when one fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -19,7 +20,8 @@ const run = (name, command, ...args) =>
     });
   });
 
-// First, because the tests' types come from dist/ and the documentation from the compiled table of options.
+// First, because the tests' types come from dist/ and the documentation from the compiled table of
+// options.
 const steps = [await run('types of the product', 'node', 'scripts/build.mjs')];
 steps.push(
   ...(await Promise.all([

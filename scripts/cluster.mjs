@@ -1,5 +1,6 @@
-// Three servers on one PostgreSQL and one bucket, with nginx in front of them, for trying it out: `npm run cluster`. Prints one line of
-// JSON when everything is ready, and stops everything on SIGTERM or SIGINT.
+// Three servers on one PostgreSQL and one bucket, with nginx in front of them, for trying it out:
+// `npm run cluster`. Prints one line of JSON when everything is ready, and stops everything on
+// SIGTERM or SIGINT.
 import { runnerImport } from 'vite';
 
 const { module } = await runnerImport('./test/support/servers/cluster.ts');

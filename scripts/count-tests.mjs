@@ -1,4 +1,5 @@
-// Prints "N passed, N failed" from a report of vitest's JSON reporter. A file that failed before any test ran counts as one.
+// Prints "N passed, N failed" from a report of vitest's JSON reporter. A file that failed before
+// any test ran counts as one.
 import { readFileSync } from 'node:fs';
 
 const text = readFileSync(process.argv[2], 'utf8');

@@ -1,6 +1,7 @@
-// Writes docs/configuration.md and .env.example from the table of options, and docs/commands.md from that of commands. With --check it writes nothing and fails if they
-// differ, if the tree in docs/architecture.md does not match the folders, or if docs/compatibility.md or the OpenAPI document
-// lacks an operation.
+// Writes docs/configuration.md and .env.example from the table of options, and docs/commands.md
+// from that of commands. With --check it writes nothing and fails if they differ, if the tree in
+// docs/architecture.md does not match the folders, or if docs/compatibility.md or the OpenAPI
+// document lacks an operation.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -115,7 +116,10 @@ ${commandGroups
   .join('\n\n')}
 `;
 
-/** Folders named in the tree of docs/architecture.md, as paths: two spaces of indent a level, names end with a slash. */
+/**
+ * Folders named in the tree of docs/architecture.md, as paths: two spaces of indent a level, names
+ * end with a slash.
+ */
 const documentedFolders = () => {
   const tree = /```tree\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1] ?? '';
   const parents = [];
@@ -140,10 +144,27 @@ const trackedFolders = () => {
   return [...new Set(folders)];
 };
 
+/** Breaks a paragraph at 100 columns. Code and links stay in one line. */
+const wrapParagraph = (paragraph) => {
+  const words = paragraph.match(/(`[^`]*`|\[[^\]]*\]\([^)]*\)|\S)+/g);
+  let width = words[0].length;
+  return words.reduce((text, word) => {
+    const fits = width + 1 + word.length <= 100;
+    width = fits ? width + 1 + word.length : word.length;
+    return `${text}${fits ? ' ' : '\n'}${word}`;
+  });
+};
+
+const wrapped = (text) =>
+  text
+    .split(/(^```[\s\S]*?^```$)/m)
+    .map((part) => (part.startsWith('```') ? part : part.replace(/^(?![|#<\s]).+(\n(?![|#<\s]).+)*/gm, wrapParagraph)))
+    .join('');
+
 const generated = {
-  'docs/configuration.md': configuration(),
+  'docs/configuration.md': wrapped(configuration()),
   '.env.example': exampleEnv(),
-  'docs/commands.md': commandPage(),
+  'docs/commands.md': wrapped(commandPage()),
 };
 
 if (process.argv.includes('--check')) {

@@ -1,5 +1,5 @@
-// npm runs this before and after it packs Kinora. Before: leaves in package.json only what the published package needs.
-// After (`--restore`): undoes that.
+// npm runs this before and after it packs Kinora. Before: leaves in package.json only what the
+// published package needs. After (`--restore`): undoes that.
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -13,7 +13,8 @@ if (!process.argv.includes('--restore')) {
     .filter((name) => /\.c?js$/.test(name))
     .map((name) => readFileSync(join('dist', name), 'utf8'))
     .join('\n');
-  // What only builds need is a dependency too, because a clone that was installed without devDependencies builds.
+  // What only builds need is a dependency too, because a clone that was installed without
+  // devDependencies builds.
   const imported = new Set(
     [...code.matchAll(/\b(?:from|import|resolve|require)\s*\(?\s*['"]((?:@[\w.-]+\/)?[\w.-]+)/g)].map(
       ([, name]) => name,

@@ -1,6 +1,6 @@
-// Takes the screenshots of README.md and docs/: `npm run screenshots`. Starts a server on a directory of its own, makes assets of
-// footage that FFmpeg draws, and opens Chromium. Needs ffmpeg, and Chromium: CHROMIUM_PATH,
-// or the one of the system.
+// Takes the screenshots of README.md and docs/: `npm run screenshots`. Starts a server on a
+// directory of its own, makes assets of footage that FFmpeg draws, and opens Chromium. Needs
+// ffmpeg, and Chromium: CHROMIUM_PATH, or the one of the system.
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,8 @@ const footage = {
 const draw = async (graph, path) => {
   const encoding = ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '20', '-g', '10', '-pix_fmt', 'yuv420p'];
   await promisify(execFile)('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', graph, ...encoding, path]);
-  // Flat colors make tiny files, which would be uploaded before anyone sees it: an empty box makes this one larger.
+  // Flat colors make tiny files, which would be uploaded before anyone sees it: an empty box makes
+  // this one larger.
   const padding = Buffer.alloc(PADDING_BYTES);
   padding.writeUInt32BE(PADDING_BYTES, 0);
   padding.write('free', 4);

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// `kinora` in a clone, for `npm start` and `npx kinora`: builds when there is no build or a source is newer, then runs the
-// command line in this very process, so that it gets the signals that npm passes on. The published package has no sources:
-// its `kinora` is dist/cli/main.js.
+// `kinora` in a clone, for `npm start` and `npx kinora`: builds when there is no build or a source
+// is newer, then runs the command line in this very process, so that it gets the signals that npm
+// passes on. The published package has no sources: its `kinora` is dist/cli/main.js.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// As in src/cli/main.ts, which isn't built yet. Only modules of Node.js are imported statically: an old version might fail
-// in other ones before this line runs, and the build certainly does.
+// As in src/cli/main.ts, which isn't built yet. Only modules of Node.js are imported statically: an
+// old version might fail in other ones before this line runs, and the build certainly does.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`kinora: Node.js 20.19 or newer is required; this is ${process.versions.node}.`);

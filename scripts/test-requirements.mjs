@@ -1,5 +1,6 @@
-// What the tests need beside npm packages. On Debian as root it is installed (unless TEST_INSTALL=0); elsewhere a line says
-// what is missing and which suites are left out for it. With CI=true nothing may be missing.
+// What the tests need beside npm packages. On Debian as root it is installed (unless
+// TEST_INSTALL=0); elsewhere a line says what is missing and which suites are left out for it. With
+// CI=true nothing may be missing.
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

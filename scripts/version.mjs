@@ -1,5 +1,5 @@
-// npm runs this during `npm version`, when package.json has the new version: dates the section "Unreleased" of the changelog
-// and sets the version in the files of deploy/ that name it.
+// npm runs this during `npm version`, when package.json has the new version: dates the section
+// "Unreleased" of the changelog and sets the version in the files of deploy/ that name it.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

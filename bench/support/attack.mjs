@@ -1,11 +1,12 @@
-// Connections that send many requests and read nothing. They run in a separate thread, so that the cost of sending does
-// not count as delay of the server.
+// Connections that send many requests and read nothing. They run in a separate thread, so that the
+// cost of sending does not count as delay of the server.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
 /**
- * Opens `connections` connections that send `requests` requests for `url` each. `leave` closes them without reading.
+ * Opens `connections` connections that send `requests` requests for `url` each. `leave` closes them
+ * without reading.
  */
 export const attack = async (url, [connections, requests]) => {
   const worker = new Worker(new URL(import.meta.url), { workerData: { url: String(url), connections, requests } });

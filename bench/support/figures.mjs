@@ -13,7 +13,9 @@ const short = (value) =>
 export const spread = (values) =>
   `${short(median(values))} (${short(Math.min(...values))} to ${short(Math.max(...values))})`;
 
-/** Repetitions of both were measured alternately, so that slow changes of the machine cancel out. */
+/**
+ * Repetitions of both were measured alternately, so that slow changes of the machine cancel out.
+ */
 export const ratio = (values, references) => spread(values.map((value, i) => value / references[i]));
 
 export const percent = (part) => `${(100 * part).toFixed(0)} %`;

@@ -1,6 +1,8 @@
 import { ratio, spread } from './figures.mjs';
 
-/** Measures a subject and its reference alternately, `repetitions` times after one warm-up round. */
+/**
+ * Measures a subject and its reference alternately, `repetitions` times after one warm-up round.
+ */
 export const measureInTurn = async (repetitions, measure, thing, reference) => {
   const results = [[], []];
   for (let i = -1; i < repetitions; i++) {

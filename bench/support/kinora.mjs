@@ -13,8 +13,9 @@ const probe = fileURLToPath(new URL('./memory-probe.mjs', import.meta.url));
 const POLL_MS = 20;
 
 /**
- * `options` are environment variables without their prefix. `measured` enables `liveBytes`, which collects garbage
- * first. With `again`, the result of an earlier call whose server was killed, it starts on the same data.
+ * `options` are environment variables without their prefix. `measured` enables `liveBytes`, which
+ * collects garbage first. With `again`, the result of an earlier call whose server was killed, it
+ * starts on the same data.
  */
 export const startKinora = async ({ measured = false, options = {}, again } = {}) => {
   const dataDir = again?.dataDir ?? (await mkdtemp(join(tmpdir(), 'kinora-bench-')));

@@ -1,4 +1,5 @@
-// The rungs that Kinora gives a 1080p source in basic quality, and the ffmpeg options for the same frames.
+// The rungs that Kinora gives a 1080p source in basic quality, and the ffmpeg options for the same
+// frames.
 
 export const maxRates = { 1080: 3500, 720: 1800, 480: 900, 270: 300 };
 

@@ -1,5 +1,5 @@
-// A cheap load generator: raw sockets and one buffer. It runs in its own process, so that its work does not count as
-// the server's.
+// A cheap load generator: raw sockets and one buffer. It runs in its own process, so that its work
+// does not count as the server's.
 import { fork } from 'node:child_process';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';

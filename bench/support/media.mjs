@@ -1,6 +1,7 @@
-// The source files of the benchmarks, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s and AAC, about 34
-// MB per minute. Longer files repeat the same frames, so that only the length differs. Their audio is encoded in one
-// piece: a minute is not a whole number of AAC frames, so repeating it leaves gaps, and audio with gaps can't be copied.
+// The source files of the benchmarks, made once by ffmpeg: 1080p30 H.264 with a key frame every 2 s
+// and AAC, about 34 MB per minute. Longer files repeat the same frames, so that only the length
+// differs. Their audio is encoded in one piece: a minute is not a whole number of AAC frames, so
+// repeating it leaves gaps, and audio with gaps can't be copied.
 import { existsSync } from 'node:fs';
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +37,10 @@ export const movie = async (seconds) => {
   return made(`movie-${seconds}-whole-audio.mp4`, ...inputs, '-t', String(seconds), ...codecs);
 };
 
-/** Two seconds, small, so that only the work for each asset counts: a video with audio, without, and audio alone. */
+/**
+ * Two seconds, small, so that only the work for each asset counts: a video with audio, without, and
+ * audio alone.
+ */
 export const tiny = async () => {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25', '-t', '2', ...h264.split(' ')];
   const tone = ['-f', 'lavfi', '-i', audio];
@@ -107,7 +111,10 @@ const contents = {
   hard: 'mandelbrot=size=1920x1080:rate=30:start_scale=0.5:end_scale=0.01:end_pts=400,noise=alls=8:allf=t',
 };
 
-/** A source with the given content, lightly compressed. It has open GOPs, so that no rendition can be a copy. */
+/**
+ * A source with the given content, lightly compressed. It has open GOPs, so that no rendition can
+ * be a copy.
+ */
 export const qualitySource = (content) =>
   made(
     `quality-${content}-${QUALITY_SECONDS}.mp4`,

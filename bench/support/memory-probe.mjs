@@ -1,4 +1,5 @@
-// Loaded into every thread of a server with `--expose-gc --import`: reports live memory after a garbage collection.
+// Loaded into every thread of a server with `--expose-gc --import`: reports live memory after a
+// garbage collection.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 

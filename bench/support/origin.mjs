@@ -5,7 +5,10 @@ import { createServer } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Simulates a line of this speed that all callers share. Resolves when `bytes` more bytes have been sent. */
+/**
+ * Simulates a line of this speed that all callers share. Resolves when `bytes` more bytes have been
+ * sent.
+ */
 const createLine = (bytesPerSecond) => {
   let freeMs = 0;
   return async (bytes) => {
@@ -16,8 +19,9 @@ const createLine = (bytesPerSecond) => {
 };
 
 /**
- * Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last response was complete;
- * `sentBytes` is the total sent. `bytesPerSecond` limits the speed of all responses together, like a shared line.
+ * Serves one file under any name. `lastByteMs` is the time (`performance.now`) at which the last
+ * response was complete; `sentBytes` is the total sent. `bytesPerSecond` limits the speed of all
+ * responses together, like a shared line.
  */
 export const startOrigin = async (path, { bytesPerSecond } = {}) => {
   const origin = { lastByteMs: undefined, sentBytes: 0 };

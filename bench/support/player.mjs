@@ -1,5 +1,5 @@
-// A player that displays nothing: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when there is nothing to
-// play.
+// A player that displays nothing: it keeps `BUFFER_SECONDS` ahead of its clock, which stops when
+// there is nothing to play.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The default of hls.js. */
@@ -9,8 +9,8 @@ const BUFFER_SECONDS = 30;
 export const CACHED_WITHIN_MS = 50;
 
 /**
- * @returns {Promise<{waits: number[], stalls: number, stalledSeconds: number, startSeconds: number}>} `waits`: ms per
- * segment
+ * @returns {Promise<{waits: number[], stalls: number, stalledSeconds: number, startSeconds:
+ * number}>} `waits`: ms per segment
  */
 export const play = async (server, segments) => {
   const startedMs = performance.now();

@@ -3,7 +3,10 @@
 const attribute = (line, name) =>
   new RegExp(`[:,]${name}=("([^"]*)"|[^,]*)`).exec(line)?.slice(1).reverse().find(Boolean);
 
-/** Renditions, largest first, and the playlist of the audio, as paths. `listed` is the order of the playlist. */
+/**
+ * Renditions, largest first, and the playlist of the audio, as paths. `listed` is the order of the
+ * playlist.
+ */
 export const readMultivariant = async (server, playbackId) => {
   const path = `/${playbackId}.m3u8`;
   const lines = String(await server.get(path)).split('\n');

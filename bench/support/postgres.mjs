@@ -1,4 +1,5 @@
-// A disposable PostgreSQL of the newest installed version with its default settings. Its programs refuse to run as root.
+// A disposable PostgreSQL of the newest installed version with its default settings. Its programs
+// refuse to run as root.
 import { execFile, execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

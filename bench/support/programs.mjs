@@ -12,13 +12,19 @@ export const versionOf = (name, flag) => {
   return error ? 'missing' : (/\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? 'of unknown version');
 };
 
-/** CPU seconds of all children that have ended (proc_pid_stat(5), fields 16 and 17; 100 ticks a second). */
+/**
+ * CPU seconds of all children that have ended (proc_pid_stat(5), fields 16 and 17; 100 ticks a
+ * second).
+ */
 const endedChildrenSeconds = () => {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };
 
-/** Starts a program; `ended` resolves to its wall time and CPU time. Only one may end at a time for the CPU time to be its own. */
+/**
+ * Starts a program; `ended` resolves to its wall time and CPU time. Only one may end at a time for
+ * the CPU time to be its own.
+ */
 export const start = (name, args) => {
   const startedMs = performance.now();
   const cpuSeconds = endedChildrenSeconds();

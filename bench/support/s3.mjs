@@ -1,5 +1,5 @@
-// A store with the part of the S3 protocol that Kinora uses. It keeps objects in memory and answers after a delay, as if it were
-// far away. Signatures are not checked.
+// A store with the part of the S3 protocol that Kinora uses. It keeps objects in memory and answers
+// after a delay, as if it were far away. Signatures are not checked.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';

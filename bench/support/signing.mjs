@@ -1,6 +1,8 @@
 import { createPrivateKey, sign } from 'node:crypto';
 
-/** A token for videos, valid for an hour. The second argument is a response of `POST /signing-keys`. */
+/**
+ * A token for videos, valid for an hour. The second argument is a response of `POST /signing-keys`.
+ */
 export const signToken = (playbackId, { id, private_key }) => {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { kid: id, sub: playbackId, aud: 'v', exp: Math.floor(Date.now() / 1000) + 3600 };

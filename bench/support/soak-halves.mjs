@@ -3,7 +3,10 @@ import { median } from './figures.mjs';
 /** How much larger the second half may be than the first. */
 const ALLOWED_GROWTH = 0.05;
 
-/** For each figure of chronological samples: the median of each half, and whether the second one is too large. */
+/**
+ * For each figure of chronological samples: the median of each half, and whether the second one is
+ * too large.
+ */
 export const halves = (samples) =>
   Object.keys(samples[0]).map((name) => {
     const values = samples.map((sample) => sample[name]);

@@ -16,8 +16,9 @@ const deferred = () => {
 class UnexpectedStatus extends Error {}
 
 /**
- * Repeats lists, viewers and changes concurrently. `startCounting` resets `counts` and `unexpected` (statuses by
- * request). An unexpected status ends one round of its task; any other failure ends the work.
+ * Repeats lists, viewers and changes concurrently. `startCounting` resets `counts` and `unexpected`
+ * (statuses by request). An unexpected status ends one round of its task; any other failure ends
+ * the work.
  */
 export const createSoakWork = (server, sourceUrl, file) => {
   const assets = [];

@@ -11,7 +11,9 @@ export interface ApiCall {
 
 const KEPT = 20;
 
-/** The last changes of this window, the newest first: what to write into a program to do the same. */
+/**
+ * The last changes of this window, the newest first: what to write into a program to do the same.
+ */
 export const callLog = createStore<readonly ApiCall[]>([]);
 
 export const rememberCall = (call: ApiCall): void => {

@@ -13,7 +13,10 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer, or one from a proxy that doesn't reach the server. It is not known whether a change was made. */
+/**
+ * No answer, or one from a proxy that doesn't reach the server. It is not known whether a change
+ * was made.
+ */
 class ServerAwayError extends Error {
   override readonly name = 'ServerAwayError';
   constructor() {

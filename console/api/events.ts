@@ -29,7 +29,10 @@ export interface EventFilter {
   readonly objectId?: string | undefined;
 }
 
-/** Newest first, a page at a time. Every change of an asset is an event, so the list is loaded again after it. */
+/**
+ * Newest first, a page at a time. Every change of an asset is an event, so the list is loaded again
+ * after it.
+ */
 export const eventsQuery = ({ type, objectId }: EventFilter) =>
   infiniteQueryOptions({
     queryKey: ['asset', 'list', 'events', type, objectId],

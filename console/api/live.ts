@@ -4,8 +4,9 @@ import { queryClient } from './query-client';
 import { sessionQuery } from './session';
 
 /**
- * What the server's stream of events names. The key of a query begins with the same word: `['asset', 'list', …]` for a
- * list and `['asset', id, …]` for one of them. Such queries are loaded again after an event.
+ * What the server's stream of events names. The key of a query begins with the same word:
+ * `['asset', 'list', …]` for a list and `['asset', id, …]` for one of them. Such queries are loaded
+ * again after an event.
  */
 const liveTypes = ['asset', 'upload', 'webhook', 'job', 'operations'] as const;
 
@@ -59,8 +60,8 @@ let tryAgain = (): void => {};
 export const retryNow = (): void => tryAgain();
 
 /**
- * Keeps the stream open while the layout is displayed, and opens it again when the connection is lost. Hidden windows have
- * none: browsers have six connections to a server for all of them.
+ * Keeps the stream open while the layout is displayed, and opens it again when the connection is
+ * lost. Hidden windows have none: browsers have six connections to a server for all of them.
  */
 const openStream = (): (() => void) => {
   let source: EventSource | undefined;

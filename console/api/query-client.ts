@@ -1,6 +1,9 @@
 import { QueryClient } from '@tanstack/react-query';
 
-/** Answers stay fresh until an event of the server says otherwise (live.ts), so nothing is asked for twice. */
+/**
+ * Answers stay fresh until an event of the server says otherwise (live.ts), so nothing is asked for
+ * twice.
+ */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: { retry: false, staleTime: 60_000, refetchOnWindowFocus: false, networkMode: 'always' },

@@ -3,7 +3,10 @@ import type { ReactNode } from 'react';
 import { retryNow, useServerAway } from '../api/live';
 import { Button } from '../ui/button';
 
-/** Says that the server can't be reached. The app tries again by itself, and what is displayed is then loaded again. */
+/**
+ * Says that the server can't be reached. The app tries again by itself, and what is displayed is
+ * then loaded again.
+ */
 export const AwayBanner = (): ReactNode => {
   const isUnavailable = useServerAway();
   return (

@@ -12,7 +12,10 @@ import { EnvironmentMenu } from './environment-menu';
 import { Navigation } from './navigation';
 import { UserMenu } from './user-menu';
 
-/** What surrounds every screen: navigation, the environment, and the banner that says when the server is away. */
+/**
+ * What surrounds every screen: navigation, the environment, and the banner that says when the
+ * server is away.
+ */
 export const Layout = ({ children }: { readonly children: ReactNode }): ReactNode => {
   useLiveUpdates();
   const mayUpload = usePermission('video:write');

@@ -7,7 +7,10 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A screen that fails, or whose file can't be loaded, leaves the navigation and the other screens usable. */
+/**
+ * A screen that fails, or whose file can't be loaded, leaves the navigation and the other screens
+ * usable.
+ */
 export class ScreenBoundary extends Component<Props, { readonly isFailed: boolean }> {
   override state = { isFailed: false };
 

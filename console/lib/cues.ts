@@ -11,7 +11,10 @@ export const formatCueTime = (seconds: number): string => {
   return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 };
 
-/** Seconds of "1:02:03.25", "2:03.25" or "3.25"; undefined for anything else. A comma stands for the point. */
+/**
+ * Seconds of "1:02:03.25", "2:03.25" or "3.25"; undefined for anything else. A comma stands for the
+ * point.
+ */
 export const parseCueTime = (text: string): number | undefined => {
   const [, hours = '0', minutes = '0', seconds] = /^\s*(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d*)?)\s*$/.exec(text) ?? [];
   if (seconds === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Playback tokens, signed by this browser. The server does not keep private keys, so the console makes a signing key for
- * itself the first time; the browser keeps it in a form that no script can read out, for each environment.
+ * Playback tokens, signed by this browser. The server does not keep private keys, so the console
+ * makes a signing key for itself the first time; the browser keeps it in a form that no script can
+ * read out, for each environment.
  */
 import { request } from '../api/client';
 
@@ -37,7 +38,10 @@ const block = (tag: number, content: Uint8Array): Uint8Array =>
   // Keys are longer than 255 and shorter than 65,536 bytes, so the length has two bytes.
   Uint8Array.from([tag, 0x82, content.length >> 8, content.length & 0xff, ...content]);
 
-/** Version 0 and the object identifier of RSA keys: what PKCS #8 puts before the key that the API returns (PKCS #1). */
+/**
+ * Version 0 and the object identifier of RSA keys: what PKCS #8 puts before the key that the API
+ * returns (PKCS #1).
+ */
 const RSA_HEAD = [
   0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
@@ -89,7 +93,9 @@ const signToken = async (
   return `${text}.${base64Url(new Uint8Array(signature))}`;
 };
 
-/** The URL of a frame of a playback ID; what the query says of a public one is signed for others. */
+/**
+ * The URL of a frame of a playback ID; what the query says of a public one is signed for others.
+ */
 export const signThumbnail = async (
   base: string,
   environmentId: string,

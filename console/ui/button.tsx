@@ -3,8 +3,8 @@ import type { ComponentProps, ReactNode } from 'react';
 
 export interface ButtonProps extends Omit<ComponentProps<typeof BaseButton>, 'className' | 'style'> {
   /**
-   * `primary` for the one main action of a view, `quiet` inside rows. What can't be undone is red: `delete` opens the
-   * question, and `danger` confirms it.
+   * `primary` for the one main action of a view, `quiet` inside rows. What can't be undone is red:
+   * `delete` opens the question, and `danger` confirms it.
    */
   readonly look?: 'normal' | 'primary' | 'delete' | 'danger' | 'quiet';
   /** While its action runs it can't be pressed again, and keeps the focus. */

@@ -41,7 +41,10 @@ interface SelectProps extends Control<'select'> {
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
-/** A choice of one of a few values. It is the browser's own control, which every device knows how to operate. */
+/**
+ * A choice of one of a few values. It is the browser's own control, which every device knows how to
+ * operate.
+ */
 export const SelectField = ({ label, hint, error, options, ...props }: SelectProps): ReactNode => (
   <Frame label={label} hint={hint} error={error}>
     <BaseField.Control

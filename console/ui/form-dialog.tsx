@@ -14,7 +14,10 @@ interface FormDialogProps<Result> {
   readonly refresh: readonly (readonly unknown[])[];
   /** What is said when it was sent. */
   readonly done?: string;
-  /** Displayed instead of the form when it was sent, such as a new secret; without it the dialog closes. */
+  /**
+   * Displayed instead of the form when it was sent, such as a new secret; without it the dialog
+   * closes.
+   */
   readonly after?: (result: Result, close: () => void) => ReactNode;
   /** The fields. */
   readonly children: ReactNode;

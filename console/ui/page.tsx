@@ -68,7 +68,10 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ReactNode;
 }
 
-/** What a query answers; until then a line that says so, and its failure with a button that repeats it. */
+/**
+ * What a query answers; until then a line that says so, and its failure with a button that repeats
+ * it.
+ */
 export const Loaded = <T,>({ query, children }: LoadedProps<T>): ReactNode => {
   const { data, error, refetch } = useQuery(query);
   if (data !== undefined) return children(data);

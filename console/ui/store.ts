@@ -1,4 +1,7 @@
-/** A value outside of React; components read it with `useSyncExternalStore(store.subscribe, store.get)`. */
+/**
+ * A value outside of React; components read it with
+ * `useSyncExternalStore(store.subscribe, store.get)`.
+ */
 export interface Store<T> {
   get(): T;
   set(value: T): void;

@@ -34,7 +34,10 @@ interface TableProps<Row> {
 const classOf = <Row,>({ isEnd, isWide, key }: Column<Row>): string =>
   ['cell', `cell-${key}`, isEnd && 'cell-end', isWide && 'cell-wide'].filter(Boolean).join(' ');
 
-/** Rows with columns; narrow windows show each row as a card. Sorting and selecting belong to the screen; the table shows them. */
+/**
+ * Rows with columns; narrow windows show each row as a card. Sorting and selecting belong to the
+ * screen; the table shows them.
+ */
 export const Table = <Row,>(props: TableProps<Row>): ReactNode => {
   const { label, columns, rows, keyOf, sort, onSort, selected, onSelect, nameOf = keyOf } = props;
   const isAllSelected = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));

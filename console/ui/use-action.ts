@@ -15,7 +15,10 @@ interface ActionOptions<T, Input> {
   readonly isSilent?: boolean;
 }
 
-/** A change on the server that a person asks for: says when it is done or why it failed, and loads again what it changed. */
+/**
+ * A change on the server that a person asks for: says when it is done or why it failed, and loads
+ * again what it changed.
+ */
 export const useAction = <Input, T>(change: (input: Input) => Promise<T>, options: ActionOptions<T, Input> = {}) =>
   useMutation<T, Error, Input>({
     mutationFn: change,

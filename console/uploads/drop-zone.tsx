@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import { UploadButtons } from './upload-buttons';
 
-/** Says that files can be dropped, and chooses them for those who don't. `WindowDrop` takes them. */
+/**
+ * Says that files can be dropped, and chooses them for those who don't. `WindowDrop` takes them.
+ */
 export const DropZone = (): ReactNode => (
   <div className="drop-zone">
     <p>Drop video or audio files or folders here</p>

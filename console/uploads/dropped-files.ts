@@ -2,7 +2,10 @@
 const MEDIA_NAME =
   /\.(mp4|m4v|mov|mkv|webm|avi|mts|m2ts|ts|mpg|mpeg|m2v|mpv|vob|wmv|asf|flv|f4v|ogv|ogm|3gp|3g2|mxf|dv|gxf|rm|rmvb|y4m|nut|h264|264|hevc|h265|265|m4a|m4b|mp3|mp2|wav|w64|flac|aac|ac3|eac3|ogg|oga|opus|mka|wma|aif|aiff|caf|amr)$/i;
 
-/** Whether a file looks like video or audio. Folders hold other things too, and people choose the wrong file. */
+/**
+ * Whether a file looks like video or audio. Folders hold other things too, and people choose the
+ * wrong file.
+ */
 export const isMedia = ({ type, name }: Pick<File, 'type' | 'name'>): boolean =>
   !name.startsWith('.') && (/^(video|audio)\//.test(type) || MEDIA_NAME.test(name));
 

@@ -1,6 +1,6 @@
 /**
- * Uploads that have begun, in the browser's storage: after a reload the same file continues where the server has it.
- * The file itself can't be kept; the person chooses it again.
+ * Uploads that have begun, in the browser's storage: after a reload the same file continues where
+ * the server has it. The file itself can't be kept; the person chooses it again.
  */
 const KEY = 'kinora.uploads';
 

@@ -26,7 +26,9 @@ const areMeant = (others: readonly File[]): Promise<boolean> => {
   });
 };
 
-/** Puts files and URLs into the queue, for the environment and with the settings that are chosen. */
+/**
+ * Puts files and URLs into the queue, for the environment and with the settings that are chosen.
+ */
 export const useAddUploads = (): AddUploads => {
   const { environment } = useSession();
   return {

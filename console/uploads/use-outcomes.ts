@@ -15,7 +15,10 @@ export interface Outcome {
 
 const isOver = (asset: Asset | undefined): boolean => asset !== undefined && asset.status !== 'preparing';
 
-/** The outcomes of the items that were sent, by key. The server tells when an upload or an asset has changed. */
+/**
+ * The outcomes of the items that were sent, by key. The server tells when an upload or an asset has
+ * changed.
+ */
 export const useOutcomes = (items: readonly UploadItem[]): ReadonlyMap<string, Outcome> => {
   const sent = items.filter(({ state }) => state === 'sent');
   const uploads = useQueries({

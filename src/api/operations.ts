@@ -276,7 +276,10 @@ export const operations = {
 
 export type OperationId = keyof typeof operations;
 
-/** Returns the path of an operation. `replace` writes each parameter, given its name and allowed values. */
+/**
+ * Returns the path of an operation. `replace` writes each parameter, given its name and allowed
+ * values.
+ */
 export const pathWith = (
   { path, paramValues = {} }: Operation,
   replace: (name: string, values: readonly string[] | undefined) => string,

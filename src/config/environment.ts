@@ -25,7 +25,10 @@ const readEnvFile = (): string | undefined => {
   }
 };
 
-/** The version of the S3 client is fixed with that of Kinora, so its notice about later versions helps nobody. */
+/**
+ * The version of the S3 client is fixed with that of Kinora, so its notice about later versions
+ * helps nobody.
+ */
 export const silenceS3ClientNotice = (): void => {
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 };

@@ -42,7 +42,9 @@ export const bearerToken: Kind<string> = {
   },
 };
 
-/** Words separated by spaces; a word that contains spaces is quoted. It does not go through a shell. */
+/**
+ * Words separated by spaces; a word that contains spaces is quoted. It does not go through a shell.
+ */
 export const programCall: Kind<readonly string[]> = {
   form: 'program and arguments',
   parse: (value) => {

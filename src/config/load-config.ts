@@ -22,8 +22,10 @@ interface Given {
 }
 
 /**
- * Flags override the environment, which overrides `.env`, which overrides defaults. An empty value counts as not set.
- * @throws KinoraError `config_invalid` with one message for each problem; messages never repeat a secret
+ * Flags override the environment, which overrides `.env`, which overrides defaults. An empty value
+ * counts as not set.
+ * @throws KinoraError `config_invalid` with one message for each problem; messages never repeat a
+ * secret
  */
 export const loadConfig = (sources: ConfigSources): { readonly config: Config } => {
   const problems: string[] = [];

@@ -1,4 +1,7 @@
-/** The candidate with the smallest Levenshtein distance, for "did you mean"; undefined without candidates. */
+/**
+ * The candidate with the smallest Levenshtein distance, for "did you mean"; undefined without
+ * candidates.
+ */
 export const nearest = (word: string, candidates: readonly string[]): string | undefined => {
   const ranked = candidates.map((candidate) => ({
     candidate,

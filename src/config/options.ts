@@ -30,8 +30,9 @@ import {
 } from './kinds.js';
 
 /**
- * The only table of options. Validation, flags, `docs/configuration.md` and `.env.example` are derived from it.
- * `KINORA_DATA_DIR` names both the environment variable and the line in `.env`; its flag is `--data-dir`.
+ * The only table of options. Validation, flags, `docs/configuration.md` and `.env.example` are
+ * derived from it. `KINORA_DATA_DIR` names both the environment variable and the line in `.env`;
+ * its flag is `--data-dir`.
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
@@ -436,7 +437,10 @@ type WithDefault = {
   [K in Settable]: Table[K] extends { readonly default: string } | { readonly computed: object } ? K : never;
 }[Settable];
 
-/** Every option, parsed: sizes in bytes, times in milliseconds, absolute paths, URLs without a trailing slash. */
+/**
+ * Every option, parsed: sizes in bytes, times in milliseconds, absolute paths, URLs without a
+ * trailing slash.
+ */
 export type Config = { readonly [K in WithDefault]: Value<Table[K]> } & {
   readonly [K in Exclude<Settable, WithDefault>]?: Value<Table[K]>;
 };

@@ -8,8 +8,8 @@ export interface SourceToken {
 }
 
 /**
- * The access token of the server that an import reads from, under the names that the official SDKs use. Not an
- * argument, because every user of the machine can read arguments.
+ * The access token of the server that an import reads from, under the names that the official SDKs
+ * use. Not an argument, because every user of the machine can read arguments.
  * @throws KinoraError `config_invalid`
  */
 export const readSourceToken = (sources: {

@@ -2,8 +2,9 @@ import type { Compilable, CompiledQuery } from 'kysely';
 import type { Queryable } from './database.js';
 
 /**
- * Builds and compiles a query on its first call; later calls only fill in their values, because building a query costs more
- * than the rest of a short one. `build` must produce the same query for any values and pass every value as a parameter.
+ * Builds and compiles a query on its first call; later calls only fill in their values, because
+ * building a query costs more than the rest of a short one. `build` must produce the same query for
+ * any values and pass every value as a parameter.
  */
 export const compileOnce = <V extends readonly unknown[], R>(
   build: (db: Queryable, ...values: V) => Compilable<R>,

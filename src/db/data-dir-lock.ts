@@ -9,14 +9,16 @@ const TAKEN = 75;
 const NOT_FOUND = 127;
 
 /**
- * Only a kernel lock on a file is released even after `kill -9`. Node has no call for it, so a child (`flock` of
- * util-linux) holds it while the pipe to its stdin is open. It ignores signals that a terminal or a service manager sends
- * to the whole process group, because the lock must outlast the shutdown.
+ * Only a kernel lock on a file is released even after `kill -9`. Node has no call for it, so a
+ * child (`flock` of util-linux) holds it while the pipe to its stdin is open. It ignores signals
+ * that a terminal or a service manager sends to the whole process group, because the lock must
+ * outlast the shutdown.
  */
 const SCRIPT = 'trap "" HUP INT TERM; exec flock -n -x -E 75 "$1" cat';
 
 /**
- * Makes this process the only user of a data directory. The embedded database, the sources and the cache rely on this.
+ * Makes this process the only user of a data directory. The embedded database, the sources and the
+ * cache rely on this.
  */
 export class DataDirLock {
   readonly #child: ChildProcess;
@@ -24,8 +26,8 @@ export class DataDirLock {
   #released = false;
 
   /**
-   * Creates the directory if it is missing. `onLost` is called when the lock is lost without `release`; the process must
-   * then stop immediately.
+   * Creates the directory if it is missing. `onLost` is called when the lock is lost without
+   * `release`; the process must then stop immediately.
    * @throws KinoraError `data_dir_in_use`, or `config_invalid` when the directory cannot be locked
    */
   static async acquire(dataDir: string, onLost: () => void): Promise<DataDirLock> {
@@ -49,7 +51,8 @@ export class DataDirLock {
       exited.then(([status]) => status as number),
     ]);
     if (code !== undefined) throw await explainExit(dataDir, path, code, errorText.trim());
-    // Shown in the error message of the next process that tries to lock; it has no meaning once the lock is released.
+    // Shown in the error message of the next process that tries to lock; it has no meaning once the
+    // lock is released.
     await writeFile(path, `${process.pid}\n`);
     // The lock must not keep the process alive when it has nothing else to do.
     child.unref();

@@ -30,8 +30,9 @@ interface LooseEntry {
 }
 
 /**
- * Finds what other users of the machine can read or change: the data directory, its direct entries and the files of the
- * database. Sources and cached files are not checked one by one because their directories are.
+ * Finds what other users of the machine can read or change: the data directory, its direct entries
+ * and the files of the database. Sources and cached files are not checked one by one because their
+ * directories are.
  */
 export const findLooseModes = (dataDir: string): LooseEntry[] => {
   const database = join(dataDir, 'db');
@@ -50,9 +51,11 @@ export const findLooseModes = (dataDir: string): LooseEntry[] => {
 };
 
 /**
- * Removes the permissions of group and others from everything that `findLooseModes` finds. Returns the repaired entries,
- * and those left unchanged because they belong to another user, such as a mounted volume.
- * @throws KinoraError `config_invalid` when others can change an entry of the directory and this user can't prevent it
+ * Removes the permissions of group and others from everything that `findLooseModes` finds. Returns
+ * the repaired entries, and those left unchanged because they belong to another user, such as a
+ * mounted volume.
+ * @throws KinoraError `config_invalid` when others can change an entry of the directory and this
+ * user can't prevent it
  */
 export const repairLooseModes = (dataDir: string): { repaired: LooseEntry[]; left: LooseEntry[] } => {
   const repaired: LooseEntry[] = [];

@@ -5,7 +5,10 @@ import { KinoraError } from '../lib/errors.js';
 import type { Database } from './database.js';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
-/** An arbitrary fixed number: servers that start on one database at the same time migrate one after the other. */
+/**
+ * An arbitrary fixed number: servers that start on one database at the same time migrate one after
+ * the other.
+ */
 const LOCK = 7_204_611;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -13,7 +16,10 @@ interface Migration {
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
-  /** Builds that have the migration of this number, or later ones, can use a database with this migration. */
+  /**
+   * Builds that have the migration of this number, or later ones, can use a database with this
+   * migration.
+   */
   readonly needs: number;
 }
 
@@ -41,7 +47,8 @@ const fourDigits = (number: number): string => String(number).padStart(4, '0');
 const checkUnknown = (applied: readonly Applied[], migrations: readonly Migration[]): void => {
   const ownNames = new Set(migrations.map(({ name }) => name));
   const level = Math.max(0, ...migrations.map(({ name }) => numberOf(name)));
-  // Without a value: a build that did not store it has applied it, so this build must have it as well.
+  // Without a value: a build that did not store it has applied it, so this build must have it as
+  // well.
   const rejected = applied.filter(
     ({ name, needs }) => !ownNames.has(name) && (needs ?? Number.POSITIVE_INFINITY) > level,
   );
@@ -63,11 +70,11 @@ interface Applied {
 }
 
 /**
- * Updates the tables to the version of this build: runs every file of `migrations/` once, in order, each in its own
- * transaction. Returns the names of those that it ran. Servers of older builds can use the database in the meantime and
- * afterwards, unless a file needs a newer one.
- * @throws KinoraError `config_invalid` when an applied file was changed, the database has migrations with which this build
- * can't work, or its user must not change the tables
+ * Updates the tables to the version of this build: runs every file of `migrations/` once, in order,
+ * each in its own transaction. Returns the names of those that it ran. Servers of older builds can
+ * use the database in the meantime and afterwards, unless a file needs a newer one.
+ * @throws KinoraError `config_invalid` when an applied file was changed, the database has
+ * migrations with which this build can't work, or its user must not change the tables
  */
 export const migrate = async (database: Database, directory: URL = DIRECTORY): Promise<readonly string[]> => {
   try {

@@ -13,9 +13,10 @@ interface OpenDatabaseOptions {
 }
 
 /**
- * Opens the database without changing its tables; call `migrate` next. The caller must hold the lock of `dataDir`.
- * @throws KinoraError `config_invalid` when the server refuses the user, or the version of the server or the directory is
- * not supported; `unavailable` when the server can't be reached
+ * Opens the database without changing its tables; call `migrate` next. The caller must hold the
+ * lock of `dataDir`.
+ * @throws KinoraError `config_invalid` when the server refuses the user, or the version of the
+ * server or the directory is not supported; `unavailable` when the server can't be reached
  */
 export const openDatabase = async ({ url, dataDir, logger }: OpenDatabaseOptions): Promise<Database> =>
   new KyselyDatabase(

@@ -7,10 +7,16 @@ import { makeDirectory } from '../lib/make-directory.js';
 import { syncPath } from '../lib/sync-path.js';
 import type { Logger } from '../telemetry/logger.js';
 
-/** The major version of PostgreSQL in the pinned PGlite; it cannot open the directory of another major version. */
+/**
+ * The major version of PostgreSQL in the pinned PGlite; it cannot open the directory of another
+ * major version.
+ */
 const PG_MAJOR = '18';
 
-/** The engine copies its template without a sync, so the files could be lost in a power failure after the rename. */
+/**
+ * The engine copies its template without a sync, so the files could be lost in a power failure
+ * after the rename.
+ */
 const syncTree = async (directory: string): Promise<void> => {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile() || entry.isDirectory());
@@ -18,8 +24,8 @@ const syncTree = async (directory: string): Promise<void> => {
 };
 
 /**
- * Creates the database next to its final place and moves it there when it is complete: if `initdb` is interrupted, the
- * directory can contain a PG_VERSION but never open again.
+ * Creates the database next to its final place and moves it there when it is complete: if `initdb`
+ * is interrupted, the directory can contain a PG_VERSION but never open again.
  */
 export const createDirectory = async (directory: string, logger: Logger): Promise<void> => {
   logger.info({}, 'creating the database (only once, takes some seconds)');
@@ -30,8 +36,9 @@ export const createDirectory = async (directory: string, logger: Logger): Promis
       await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5 });
   }
   const fresh = `${directory}.new-${process.pid}`;
-  // Runs in a separate process: initdb uses 800 MB, and a thread would leave 100 MB of it in the server for good.
-  // The process lives for seconds: optimizing its WebAssembly takes 2 of the 5 s of CPU time without any benefit.
+  // Runs in a separate process: initdb uses 800 MB, and a thread would leave 100 MB of it in the
+  // server for good. The process lives for seconds: optimizing its WebAssembly takes 2 of the 5 s
+  // of CPU time without any benefit.
   const child = fork(new URL('./create-pglite.js', import.meta.url), [fresh], {
     execArgv: ['--liftoff-only'],
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
@@ -52,7 +59,10 @@ export const createDirectory = async (directory: string, logger: Logger): Promis
   await syncPath(parent);
 };
 
-/** @throws KinoraError `config_invalid` when another version of PostgreSQL made the directory, or none did */
+/**
+ * @throws KinoraError `config_invalid` when another version of PostgreSQL made the directory, or
+ * none did
+ */
 export const checkVersion = async (directory: string): Promise<void> => {
   const version = await readFile(join(directory, 'PG_VERSION'), 'utf8').then(
     (text) => text.trim(),

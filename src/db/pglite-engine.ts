@@ -12,8 +12,8 @@ import { watchWrites } from './write-state.js';
 
 const MAINTENANCE_CHECK_MS = 15_000;
 /**
- * Maintenance runs as soon as this much write-ahead log has been written since the last run, or after the maximum age if
- * anything was written.
+ * Maintenance runs as soon as this much write-ahead log has been written since the last run, or
+ * after the maximum age if anything was written.
  */
 const MAINTENANCE_WAL_BYTES = 32 * 1024 * 1024;
 const MAINTENANCE_MAX_AGE_MS = 10 * 60_000;
@@ -32,7 +32,8 @@ export class PgliteEngine implements Engine {
   #maintainedAtMs = systemClock.monotonicMs();
 
   /**
-   * The caller must hold the lock of the data directory: two processes that use one directory corrupt it.
+   * The caller must hold the lock of the data directory: two processes that use one directory
+   * corrupt it.
    * @throws KinoraError `config_invalid`, `unavailable`
    */
   static async open(directory: string, logger: Logger): Promise<PgliteEngine> {
@@ -50,7 +51,8 @@ export class PgliteEngine implements Engine {
     this.#thread = thread;
     this.#logger = logger;
     this.pool = createPool(
-      // The session lives as long as the database, so closing an idle connection would only require a reconnect.
+      // The session lives as long as the database, so closing an idle connection would only require
+      // a reconnect.
       { stream: () => new PgliteStream(thread) as never, max: 1, idleTimeoutMillis: 0 },
       logger,
     );
@@ -88,8 +90,8 @@ export class PgliteEngine implements Engine {
   }
 
   async snapshot(target: string): Promise<void> {
-    // This is the pool's only connection. The engine works only on request, so its files do not change while the
-    // connection is held.
+    // This is the pool's only connection. The engine works only on request, so its files do not
+    // change while the connection is held.
     const client = await this.pool.connect();
     try {
       await client.query('checkpoint');
@@ -116,7 +118,10 @@ export class PgliteEngine implements Engine {
     return rows[0]!.position;
   }
 
-  /** The embedded engine has no background processes: without this the log and dead rows would grow without limit. */
+  /**
+   * The embedded engine has no background processes: without this the log and dead rows would grow
+   * without limit.
+   */
   async #maintain(): Promise<void> {
     const written = (await this.#walPosition()) - this.#maintainedPosition;
     const ageMs = systemClock.monotonicMs() - this.#maintainedAtMs;

@@ -11,7 +11,8 @@ const message = (type: string, ...parts: Buffer[]): Buffer => {
 const parameter = (name: string, value: string): Buffer => message('S', Buffer.from(`${name}\0${value}\0`));
 
 /**
- * The answer to a startup packet. The engine has one session that is always open, so it does not handle startup packets.
+ * The answer to a startup packet. The engine has one session that is always open, so it does not
+ * handle startup packets.
  */
 const GREETING = Buffer.concat([
   message('R', Buffer.alloc(4)),
@@ -25,13 +26,17 @@ const GREETING = Buffer.concat([
   message('Z', Buffer.from('I')),
 ]);
 const TERMINATE = 'X'.charCodeAt(0);
-/** Starts with a Sync, because after an error in an extended query everything before a Sync is ignored. */
+/**
+ * Starts with a Sync, because after an error in an extended query everything before a Sync is
+ * ignored.
+ */
 const RESET = Buffer.concat([message('S'), message('Q', Buffer.from('rollback; deallocate all\0'))]);
 
 /**
- * The socket that `pg` uses when the database is embedded. It answers the handshake itself and passes on whole corked
- * batches, because sending one message at a time is three times slower. When a client is dropped it rolls back the open
- * transaction and deallocates the prepared statements, because the next client gets the same session.
+ * The socket that `pg` uses when the database is embedded. It answers the handshake itself and
+ * passes on whole corked batches, because sending one message at a time is three times slower. When
+ * a client is dropped it rolls back the open transaction and deallocates the prepared statements,
+ * because the next client gets the same session.
  */
 export class PgliteStream extends Duplex {
   readonly #thread: PgliteThread;
@@ -86,7 +91,8 @@ export class PgliteStream extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     callback: (error?: Error | null) => void,
   ): void {
-    // In one batch, messages after a startup packet or before a Terminate would be lost; `pg` never sends such a batch.
+    // In one batch, messages after a startup packet or before a Terminate would be lost; `pg` never
+    // sends such a batch.
     this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'binary' as BufferEncoding, callback);
   }
 
@@ -96,8 +102,8 @@ export class PgliteStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    // There is no need to wait: messages from the next client are queued after this one. A failure has no effect, because
-    // if the engine has exited its transaction has ended too.
+    // There is no need to wait: messages from the next client are queued after this one. A failure
+    // has no effect, because if the engine has exited its transaction has ended too.
     this.#thread.exchange(RESET).catch(() => {});
     callback(error);
   }

@@ -5,13 +5,19 @@ import { KinoraError } from '../lib/errors.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { PgliteRequest, PgliteResponse, PgliteWorkerData } from './pglite-worker.js';
 
-/** The engine is not opened again more often than this while its disk is full, because reads work meanwhile. */
+/**
+ * The engine is not opened again more often than this while its disk is full, because reads work
+ * meanwhile.
+ */
 const REOPEN_EVERY_MS = 5000;
 /** An engine that could not be opened is tried again after this time. */
 const RETRY_MS = 1000;
 
 let compiled: Promise<WebAssembly.Module> | undefined;
-/** The compiled engine. Its threads share the code, so that opening it again takes a third less CPU time. */
+/**
+ * The compiled engine. Its threads share the code, so that opening it again takes a third less CPU
+ * time.
+ */
 const engineModule = (): Promise<WebAssembly.Module> => {
   const path = new URL('./pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
   compiled ??= readFile(path)
@@ -67,8 +73,8 @@ const listenCommand = (channel: string): Buffer => {
 };
 
 /**
- * The embedded engine's thread: it handles the requests of its single connection in order, and is started again when it
- * has exited.
+ * The embedded engine's thread: it handles the requests of its single connection in order, and is
+ * started again when it has exited.
  */
 export class PgliteThread {
   /** Channels that the engine listens on; each new thread subscribes to them again. */
@@ -110,8 +116,8 @@ export class PgliteThread {
   }
 
   /**
-   * Ends the thread as a crash would; the next query opens the engine again. Does nothing if this was seconds ago and it
-   * is not dead.
+   * Ends the thread as a crash would; the next query opens the engine again. Does nothing if this
+   * was seconds ago and it is not dead.
    * @returns whether the thread ends
    */
   reopen(isDead: boolean): boolean {

@@ -29,10 +29,11 @@ interface EmscriptenModule {
 }
 
 /**
- * PGlite's file system never calls fsync (Emscripten's version reports success without doing anything), so a power failure
- * could lose committed transactions. This class calls it. PGlite's file system also ignores the umask and gives files the
- * mode that the engine requests, usually 0666; this class restricts access to the owner. And it remembers files that could
- * not be created, for want of space, as existing; this class makes it forget them.
+ * PGlite's file system never calls fsync (Emscripten's version reports success without doing
+ * anything), so a power failure could lose committed transactions. This class calls it. PGlite's
+ * file system also ignores the umask and gives files the mode that the engine requests, usually
+ * 0666; this class restricts access to the owner. And it remembers files that could not be created,
+ * for want of space, as existing; this class makes it forget them.
  */
 class DurableNodeFS extends NodeFS {
   override async init(...args: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
@@ -56,8 +57,8 @@ class DurableNodeFS extends NodeFS {
           fs.fsyncSync(stream.nfd);
         } catch (error) {
           const { code } = error as NodeJS.ErrnoException;
-          // PostgreSQL also syncs directories and pipes, which some file systems do not support; the data itself is not
-          // affected.
+          // PostgreSQL also syncs directories and pipes, which some file systems do not support;
+          // the data itself is not affected.
           if (code !== 'EINVAL' && code !== 'EISDIR') throw error;
         }
         return 0;
@@ -69,8 +70,9 @@ class DurableNodeFS extends NodeFS {
 }
 
 /**
- * `-F` would turn fsync off. The small WAL limits the size of the directory (measured: 65 MB instead of 480 MB) and the
- * recovery time. Without a limit the engine keeps up to 1,000 files open; the first vacuum doubles the number.
+ * `-F` would turn fsync off. The small WAL limits the size of the directory (measured: 65 MB
+ * instead of 480 MB) and the recovery time. Without a limit the engine keeps up to 1,000 files
+ * open; the first vacuum doubles the number.
  */
 const startParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -88,14 +90,17 @@ if (!port) throw new Error('pglite-worker must run as a worker thread');
 const { directory, module } = workerData as PgliteWorkerData;
 const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams, pgliteWasmModule: module });
 
-/** The size of the buffer that collects answers; a buffer that grew for a large answer is replaced. */
+/**
+ * The size of the buffer that collects answers; a buffer that grew for a large answer is replaced.
+ */
 const MAX_KEPT_BYTES = 256 * 1024;
 let gathered = new Uint8Array(MAX_KEPT_BYTES);
 
 /**
- * Returns the answer to a batch of protocol messages. `execProtocolRaw` would also parse every answer into a list that is
- * never emptied, which keeps about the size of the answer on the heap; the streaming call does not use that parser. The
- * engine does all the work before the call returns, so batches stay in order.
+ * Returns the answer to a batch of protocol messages. `execProtocolRaw` would also parse every
+ * answer into a list that is never emptied, which keeps about the size of the answer on the heap;
+ * the streaming call does not use that parser. The engine does all the work before the call
+ * returns, so batches stay in order.
  */
 const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> => {
   let sizeBytes = 0;

@@ -30,7 +30,10 @@ const checkServer = async (pool: pg.Pool): Promise<void> => {
     );
 };
 
-/** Says in one sentence what to change when the server refuses the first connection or can't be reached. */
+/**
+ * Says in one sentence what to change when the server refuses the first connection or can't be
+ * reached.
+ */
 const explainRefusal = (cause: unknown, url: string): KinoraError => {
   // Not connected: it says where the driver finds the server, without the password.
   const { host, port, user, database } = new pg.Client({ connectionString: url });
@@ -65,7 +68,8 @@ export class PostgresEngine implements Engine {
   readonly #endWatch: () => void;
 
   /**
-   * @throws KinoraError `config_invalid` when it refuses the user or is not suitable, `unavailable` when it can't be reached
+   * @throws KinoraError `config_invalid` when it refuses the user or is not suitable, `unavailable`
+   * when it can't be reached
    */
   static async open(url: string, logger: Logger): Promise<PostgresEngine> {
     const pool = createPool(

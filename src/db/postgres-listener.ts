@@ -5,7 +5,10 @@ const RECONNECT_MS = 1_000;
 /** Also for waiting until a connection of the pool is free. */
 export const CONNECT_TIMEOUT_MS = 15_000;
 
-/** Keeps a dedicated connection for LISTEN, because pooled connections are shared, and reconnects when it is lost. */
+/**
+ * Keeps a dedicated connection for LISTEN, because pooled connections are shared, and reconnects
+ * when it is lost.
+ */
 export class PostgresListener {
   readonly #url: string;
   readonly #logger: Logger;

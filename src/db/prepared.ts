@@ -4,9 +4,9 @@ import pg from 'pg';
 const MARK = '/* prepared */';
 
 /**
- * Add this to a query with `modifyEnd` so that each connection parses and plans it only once. Use it for frequent queries
- * that find their rows by an index whatever the values are. It reduces the time to read an asset on the embedded engine
- * from 1.2 ms to 0.2 ms.
+ * Add this to a query with `modifyEnd` so that each connection parses and plans it only once. Use
+ * it for frequent queries that find their rows by an index whatever the values are. It reduces the
+ * time to read an asset on the embedded engine from 1.2 ms to 0.2 ms.
  */
 export const prepared = sql.raw(MARK);
 

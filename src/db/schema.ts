@@ -1,7 +1,9 @@
 import type { Generated, GeneratedAlways, Insertable, JSONColumnType, Selectable } from 'kysely';
 import type { ErrorCode } from '../lib/errors.js';
 
-/** The tables as created by `migrations/*.sql`; the contract tests compare the two on every engine. */
+/**
+ * The tables as created by `migrations/*.sql`; the contract tests compare the two on every engine.
+ */
 export interface Schema {
   installation: {
     id: string;

@@ -13,12 +13,15 @@ const LOCK = '7203915463852047713';
 const TRIES = 6;
 const TRY_DELAY_MS = 500;
 const RECONNECT_MS = 1_000;
-/** Makes PostgreSQL end the session of an unreachable machine within a minute instead of two hours. */
+/**
+ * Makes PostgreSQL end the session of an unreachable machine within a minute instead of two hours.
+ */
 const KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
 
 const connect = async (url: string): Promise<pg.Client> => {
   const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 30_000 });
-  // An `end` event follows and reports the lost connection; without a listener the error event would end the process.
+  // An `end` event follows and reports the lost connection; without a listener the error event
+  // would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -48,8 +51,9 @@ interface LockOptions {
 }
 
 /**
- * Makes this process the only server on the database at `url`, or one of those that share it; other commands can still use
- * the database. A dedicated connection holds the lock and takes it again after a reconnect.
+ * Makes this process the only server on the database at `url`, or one of those that share it; other
+ * commands can still use the database. A dedicated connection holds the lock and takes it again
+ * after a reconnect.
  */
 export class ServerLock {
   readonly #options: LockOptions;
@@ -60,7 +64,8 @@ export class ServerLock {
   #current: pg.Client | undefined;
 
   /**
-   * `onLost` is called when another server has taken the lock first; the process must then stop immediately.
+   * `onLost` is called when another server has taken the lock first; the process must then stop
+   * immediately.
    * @throws KinoraError `data_dir_in_use`
    */
   static async acquire(options: LockOptions, logger: Logger, onLost: () => void): Promise<ServerLock> {

@@ -30,8 +30,9 @@ const responses = async (url: string, limitMs: number): Promise<boolean> => {
 };
 
 /**
- * Ends the connections in use when the server does not answer on a new one either: a frozen server or a broken network
- * keeps them open, and their queries would wait for as long. Long queries of a server that answers go on.
+ * Ends the connections in use when the server does not answer on a new one either: a frozen server
+ * or a broken network keeps them open, and their queries would wait for as long. Long queries of a
+ * server that answers go on.
  * @returns ends the watch
  */
 export const endSilentConnections = (pool: pg.Pool, options: SilenceOptions): (() => void) => {
@@ -49,7 +50,8 @@ export const endSilentConnections = (pool: pg.Pool, options: SilenceOptions): ((
     const silent = suspects();
     if (silent.length === 0) return;
     logger.warn({ connections: silent.length }, 'database does not answer, connections ended');
-    // With a query in progress, this closes the connection at once. The pool removes it when it is released.
+    // With a query in progress, this closes the connection at once. The pool removes it when it is
+    // released.
     for (const client of silent as unknown as pg.Client[]) client.end().catch(() => undefined);
     onSilent();
   };

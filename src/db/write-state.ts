@@ -4,7 +4,10 @@ import type pg from 'pg';
 import { newId } from '../lib/ids.js';
 import type { Queryable } from './database.js';
 
-/** SQLSTATE 53100 (disk full), class 58 (files can't be used) and 25006 (the server became a standby). */
+/**
+ * SQLSTATE 53100 (disk full), class 58 (files can't be used) and 25006 (the server became a
+ * standby).
+ */
 const CANNOT_WRITE = /^(?:53100|58|25006)/;
 
 /** Calls `onFailure` for every query that failed because the database could not write. */

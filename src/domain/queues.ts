@@ -28,13 +28,16 @@ export interface CaptionsPayload {
 }
 export type RecognitionPayload = TrackPayload | CaptionsPayload;
 
-/** Every queue with the payload of its jobs and the key that identifies equal work; those of robots are in their room. */
+/**
+ * Every queue with the payload of its jobs and the key that identifies equal work; those of robots
+ * are in their room.
+ */
 export const queues = {
   /** From a URL to a ready asset. */
   ingest: queue<AssetPayload>('ingest', ({ assetId }) => assetId),
   /**
-   * The same for assets that take long, because they need a mezzanine or are read completely: they must not delay the
-   * others.
+   * The same for assets that take long, because they need a mezzanine or are read completely: they
+   * must not delay the others.
    */
   transcode: queue<AssetPayload>('transcode', ({ assetId }) => assetId),
   ingestTrack: queue<TrackPayload>('ingest-track', ({ trackId }) => trackId),

@@ -3,8 +3,8 @@ import type { AssetView, RenditionRecord, ShotsView, TrackRecord } from './asset
 import type { UploadRequest, VideoQuality } from './requests/asset-request.js';
 
 /**
- * How resources and requests look as JSON. `api/wire-format.ts` implements it; it is an interface, because the domain must
- * not import `api`.
+ * How resources and requests look as JSON. `api/wire-format.ts` implements it; it is an interface,
+ * because the domain must not import `api`.
  */
 export interface WireFormat {
   /** As in responses. */

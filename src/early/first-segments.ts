@@ -66,8 +66,8 @@ export class FirstSegments {
   }
 
   /**
-   * Ends what was started and removes what was made; `reason` says why the asset can't play on, if it plays
-   * early.
+   * Ends what was started and removes what was made; `reason` says why the asset can't play on, if
+   * it plays early.
    */
   async discard(reason: string): Promise<void> {
     await this.stop();

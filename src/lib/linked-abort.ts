@@ -6,7 +6,10 @@ export interface LinkedAbort extends Disposable {
   /** The time limit has passed. */
   readonly isLate: boolean;
   abort(reason?: unknown): void;
-  /** Aborts what is left of the work, such as an answered request whose body is not sent yet, and removes the link. */
+  /**
+   * Aborts what is left of the work, such as an answered request whose body is not sent yet, and
+   * removes the link.
+   */
   [Symbol.dispose](): void;
 }
 
@@ -16,8 +19,8 @@ const MAX_LINKS = 100;
 /**
  * Dispose of it when the work has ended. `limitMs` is at most 2^31 - 1, as for all timers.
  *
- * It replaces `AbortSignal.any`: once something listens to such a signal, Node.js 20 keeps it, and what its listeners refer to,
- * until it aborts or all listeners are removed.
+ * It replaces `AbortSignal.any`: once something listens to such a signal, Node.js 20 keeps it, and
+ * what its listeners refer to, until it aborts or all listeners are removed.
  */
 export const createLinkedAbort = (parent: AbortSignal | undefined, limitMs?: number): LinkedAbort => {
   const own = new AbortController();

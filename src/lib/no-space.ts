@@ -8,7 +8,10 @@ const NUMBERS: readonly unknown[] = [-constants.errno.ENOSPC, -constants.errno.E
 /** FFmpeg, and programs of others, only say it. */
 const MESSAGE = /No space left on device|Disk quota exceeded/;
 
-/** One line that says what failed, or caused the failure, because a file system has no space left; undefined otherwise. */
+/**
+ * One line that says what failed, or caused the failure, because a file system has no space left;
+ * undefined otherwise.
+ */
 export const noSpaceReason = (error: unknown): string | undefined => {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && CODES.includes(cause.code)) return cause.message;
@@ -19,7 +22,9 @@ export const noSpaceReason = (error: unknown): string | undefined => {
   return undefined;
 };
 
-/** Whether something failed, or was caused by what failed, because a file system has no space left. */
+/**
+ * Whether something failed, or was caused by what failed, because a file system has no space left.
+ */
 export const isNoSpace = (error: unknown): boolean => noSpaceReason(error) !== undefined;
 
 /** The failure of work for which there is no space: it can be freed while the work waits for its next try. */

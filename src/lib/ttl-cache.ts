@@ -57,8 +57,8 @@ const TIMEOUT = Symbol('timeout');
  *     due       it serves; all rows in use are refreshed ──▶ fresh or absent
  *       │ 55 s, its own lifetime, or expireAll                    │
  *       ▼                                                         │
- *     expired   it is read first ──▶ fresh or absent; if the database is unavailable or takes longer
- *       │ 15 min                     than 1 s, it serves
+ *     expired   it is read first ──▶ fresh or absent; if the database is unavailable or takes
+ *       │ 15 min                     longer than 1 s, it serves
  *       ▼
  *     too old   as absent
  *

@@ -15,11 +15,14 @@ export interface PeerSegment {
  */
 export interface SegmentPeers {
   /**
-   * Whether another server should be asked first. `placedBy` is the number of the segment that decides: 0 for init
-   * segments, and the first one of a chunk of audio.
+   * Whether another server should be asked first. `placedBy` is the number of the segment that
+   * decides: 0 for init segments, and the first one of a chunk of audio.
    */
   isRemote(assetId: string, placedBy: number): boolean;
-  /** The segment from another server; undefined when this one has to make it. Throws only when aborted. */
+  /**
+   * The segment from another server; undefined when this one has to make it. Throws only when
+   * aborted.
+   */
   get(
     segment: PeerSegment,
     placedBy: number,

@@ -19,7 +19,9 @@ interface CaptionsDeps extends Omit<AudioDeps, 'transcriber'> {
   readonly jobs: RobotsJobState;
 }
 
-/** Recognizes speech for robots jobs and lets them continue; does nothing for a job that has ended. */
+/**
+ * Recognizes speech for robots jobs and lets them continue; does nothing for a job that has ended.
+ */
 export class CaptionsRecognition implements CaptionsWork {
   constructor(private readonly deps: CaptionsDeps) {}
 

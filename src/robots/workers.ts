@@ -74,8 +74,8 @@ const runWorkflow = async (run: WorkflowRun): Promise<void> => {
 };
 
 /**
- * Removes what a job that ended, now or in an earlier run, leaves: its steps, and the files of a track that it did
- * not create.
+ * Removes what a job that ended, now or in an earlier run, leaves: its steps, and the files of a
+ * track that it did not create.
  */
 const removeLeftovers = async (
   { blobs, context }: Pick<WorkflowDeps, 'blobs' | 'context'>,

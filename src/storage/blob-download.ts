@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream';
 import { isKinoraError } from '../lib/errors.js';
 import type { BlobStore } from './blob-store.js';
 
-/** A blob that is sent to a client: a file of this machine, or elsewhere a stream, without a copy. */
+/**
+ * A blob that is sent to a client: a file of this machine, or elsewhere a stream, without a copy.
+ */
 export interface DownloadContent {
   readonly path?: string;
   /** `end` is exclusive. Undefined when the blob was deleted. */

@@ -3,16 +3,18 @@ import type { BucketObject } from '../lib/bucket-url.js';
 import type { ByteRange, ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
 
 /**
- * Stores sources and everything else that must not be lost. Keys are `/`-separated `[A-Za-z0-9._-]` segments made by
- * `keys.ts`, never text from a user. One contract suite (`test/contract/blob-store.ts`) runs on every implementation.
+ * Stores sources and everything else that must not be lost. Keys are `/`-separated `[A-Za-z0-9._-]`
+ * segments made by `keys.ts`, never text from a user. One contract suite
+ * (`test/contract/blob-store.ts`) runs on every implementation.
  */
 export interface BlobStore {
   /** Whether blobs are files of this machine, so that `openLocal` copies nothing. */
   readonly isLocal: boolean;
   /**
-   * Opens `key` for an append that survives interruption: bytes confirmed by an earlier suspended or killed write are
-   * kept, and `offsetBytes` is their number. After a power failure it covers at least what was suspended, and never a
-   * byte that was not written. The blob is invisible to readers until `commit`.
+   * Opens `key` for an append that survives interruption: bytes confirmed by an earlier suspended
+   * or killed write are kept, and `offsetBytes` is their number. After a power failure it covers at
+   * least what was suspended, and never a byte that was not written. The blob is invisible to
+   * readers until `commit`.
    */
   resumeWrite(key: string): Promise<BlobWrite>;
   /** Writes a small blob (at most a few MiB) in one visible step; replaces an existing one. */
@@ -27,20 +29,21 @@ export interface BlobStore {
   /** Removes the unfinished writes below `prefix` (a whole key segment), but no blobs. */
   discardUnfinished(prefix: string): Promise<void>;
   /**
-   * Removes every unfinished write whose key is not in `needed`, and returns how many. Must run before anything is
-   * written.
+   * Removes every unfinished write whose key is not in `needed`, and returns how many. Must run
+   * before anything is written.
    */
   sweepUnfinished(needed: ReadonlySet<string>): Promise<number>;
   /**
-   * Continues a write that any server with these blobs can continue, where the last one recorded it. Absent when blobs
-   * are files of this machine.
+   * Continues a write that any server with these blobs can continue, where the last one recorded
+   * it. Absent when blobs are files of this machine.
    */
   resumeShared?(key: string, journal: WriteJournal): Promise<SharedWrite>;
   /** Removes what a shared write that has ended left in the store, but not the blob. */
   discardShared?(key: string): Promise<void>;
   /**
-   * Returns a path that a media process can open while the lease is held: on disk the blob itself, elsewhere a local
-   * copy. `needed` lists the bytes that will be read, if known; a copy or an incomplete blob then has at least those.
+   * Returns a path that a media process can open while the lease is held: on disk the blob itself,
+   * elsewhere a local copy. `needed` lists the bytes that will be read, if known; a copy or an
+   * incomplete blob then has at least those.
    * @throws KinoraError `not_found`; `unavailable` when `needed` can't be fetched
    */
   openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob>;
@@ -53,7 +56,8 @@ export interface BlobInfo {
 export interface LocalBlob {
   readonly path: string;
   /**
-   * The bytes that may be read if the file is incomplete; the rest is missing. They don't change during the lease.
+   * The bytes that may be read if the file is incomplete; the rest is missing. They don't change
+   * during the lease.
    */
   readonly staged?: PresentRanges;
   release(): Promise<void>;
@@ -66,8 +70,8 @@ export interface BlobWrite {
   /** Drops the stored bytes and starts at zero again (the remote file changed). */
   restart(): Promise<void>;
   /**
-   * Does the part of a commit that takes time, if any. Called after the last write, while a staged file can still be
-   * read; without it, `commit` takes longer.
+   * Does the part of a commit that takes time, if any. Called after the last write, while a staged
+   * file can still be read; without it, `commit` takes longer.
    */
   settle?(): Promise<void>;
   /** Makes the bytes durable and the blob visible under its key. */
@@ -81,9 +85,9 @@ export interface BlobWrite {
   /** Removes the unfinished bytes. */
   discard(): Promise<void>;
   /**
-   * Makes the unfinished blob readable at `path` as a file of `sizeBytes` with holes. Bytes may then also be put
-   * beyond `offsetBytes`; they are lost when the process ends, and `write` provides them again. Ends with `restart`,
-   * `commit`, `suspend` or `discard`.
+   * Makes the unfinished blob readable at `path` as a file of `sizeBytes` with holes. Bytes may
+   * then also be put beyond `offsetBytes`; they are lost when the process ends, and `write`
+   * provides them again. Ends with `restart`, `commit`, `suspend` or `discard`.
    */
   stage(sizeBytes: number): Promise<StagedFile>;
 }
@@ -116,7 +120,10 @@ export interface SharedWrite extends BlobWrite {
   readonly isPartial: boolean;
   /** Stores and records every byte, as `suspend` does, and keeps the write open. */
   record(): Promise<void>;
-  /** Goes on with another lease; returns false when another server has continued, and then only `discard` is left. */
+  /**
+   * Goes on with another lease; returns false when another server has continued, and then only
+   * `discard` is left.
+   */
   continueWith(journal: WriteJournal): boolean;
   /** Removes what is on this machine. Another server may go on. */
   discard(): Promise<void>;
@@ -138,7 +145,8 @@ export interface StagedFile {
 }
 
 /**
- * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the cost of a request.
+ * Unit in which data is fetched and tracked. Small compared with a segment, large compared with the
+ * cost of a request.
  */
 export const BLOCK_BYTES = 256 * 1024;
 /** The origin of a file that is not stored yet. */
@@ -162,16 +170,18 @@ export interface RangeOrigin {
 export interface RangeSource {
   /** The size of the whole file. */
   readonly sizeBytes: number;
-  /** The number of bytes requested from the origin in addition to the download of the whole file. */
+  /**
+   * The number of bytes requested from the origin in addition to the download of the whole file.
+   */
   readonly fetchedBytes: number;
   /**
-   * The ranges that every job reads when it opens the file: what its demuxer needs before the first packet. They
-   * count as needed from this call.
+   * The ranges that every job reads when it opens the file: what its demuxer needs before the first
+   * packet. They count as needed from this call.
    */
   keepOpening(ranges: ByteRanges): void;
   /**
-   * The write for the download of the whole file, where parts come from an origin as well: it pauses
-   * while these are fetched, and compares them. It ends the source itself.
+   * The write for the download of the whole file, where parts come from an origin as well: it
+   * pauses while these are fetched, and compares them. It ends the source itself.
    */
   readonly target: BlobWrite;
   /** Commits the write. After that, readers get the blob, and those that began before read on. */
@@ -182,13 +192,17 @@ export interface RangeSource {
   close(): Promise<void>;
 }
 
-/** Why fetched parts can't be trusted: the download has other bytes, or starts again and may bring others. */
+/**
+ * Why fetched parts can't be trusted: the download has other bytes, or starts again and may bring
+ * others.
+ */
 export type Mismatch = 'differs' | 'restarts';
 
 export interface RangeBlobStore extends BlobStore {
   /**
-   * After this call, `openLocal(key)` reads what `write` has stored and fetches the rest from `origin`. The download
-   * waits for `onMismatch`, which closes the source and removes what was made from it.
+   * After this call, `openLocal(key)` reads what `write` has stored and fetches the rest from
+   * `origin`. The download waits for `onMismatch`, which closes the source and removes what was
+   * made from it.
    */
   openRanges(
     key: string,

@@ -5,7 +5,10 @@ import { KinoraError } from '../lib/errors.js';
 import { SharedLock } from '../lib/shared-lock.js';
 import type { RangeOrigin } from './blob-store.js';
 
-/** Blocks with a gap of at most this many bytes between them are fetched by one request, including the gap. */
+/**
+ * Blocks with a gap of at most this many bytes between them are fetched by one request, including
+ * the gap.
+ */
 const MAX_GAP_BYTES = 512 * 1024;
 /** Limits the size of a request, so that long ranges are fetched over several connections. */
 export const MAX_REQUEST_BYTES = 4 * 2 ** 20;

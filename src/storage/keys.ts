@@ -28,8 +28,8 @@ export const trackConcatenatedKey = (assetId: string, trackId: string): string =
 export const trackConcatenatedIndexKey = (assetId: string, trackId: string): string =>
   `assets/${assetId}/tracks/${trackId}/joined-index.bin`;
 /**
- * The file that an alternate audio track plays; `joined` for the copy with joined recordings. A track that is a stream of
- * an asset's main file has the ID of the asset.
+ * The file that an alternate audio track plays; `joined` for the copy with joined recordings. A
+ * track that is a stream of an asset's main file has the ID of the asset.
  */
 export const alternateAudioKey = (assetId: string, trackId: string, joined: boolean): string => {
   if (trackId === assetId) return sourceKey(assetId);

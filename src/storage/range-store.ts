@@ -13,7 +13,10 @@ import type {
 } from './blob-store.js';
 import { endedSource, StagedRangeSource } from './range-source.js';
 
-/** A blob store that also reads sources which are not stored yet. Everything else is left to `blobs`. */
+/**
+ * A blob store that also reads sources which are not stored yet. Everything else is left to
+ * `blobs`.
+ */
 export class RangeStore implements RangeBlobStore {
   readonly isLocal: boolean;
   readonly resumeShared: BlobStore['resumeShared'];

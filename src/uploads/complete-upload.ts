@@ -13,9 +13,9 @@ import { endUpload } from './end-upload.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
- * Called when the file is stored. Creates the asset and ends the upload in one transaction: `asset_created`, or
- * `errored` when something its settings refer to has been deleted. Returns the resulting upload; one that had already
- * ended is not changed.
+ * Called when the file is stored. Creates the asset and ends the upload in one transaction:
+ * `asset_created`, or `errored` when something its settings refer to has been deleted. Returns the
+ * resulting upload; one that had already ended is not changed.
  * @throws KinoraError `not_found`
  */
 export const completeUpload = (context: DomainContext, uploadId: string): Promise<Row<'upload'>> =>

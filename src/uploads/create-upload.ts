@@ -8,9 +8,10 @@ import { newId } from '../lib/ids.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
 /**
- * Creates an upload that waits for its file, and the job that expires it. `requestId` names the request that asked for it.
- * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist or is not
- * supported
+ * Creates an upload that waits for its file, and the job that expires it. `requestId` names the
+ * request that asked for it.
+ * @throws KinoraError `invalid_parameters` when the settings refer to something that does not exist
+ * or is not supported
  */
 export const createUpload = async (
   context: DomainContext,

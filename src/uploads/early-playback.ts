@@ -21,7 +21,9 @@ export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'uplo
     : 'the asset has no playback ID other than DRM, whose keys are made when it is ready';
 };
 
-/** Records why an upload can't be played before it is complete; null when nothing is known of it. */
+/**
+ * Records why an upload can't be played before it is complete; null when nothing is known of it.
+ */
 export const saveUploadEarlyStatus = (
   { database }: Pick<DomainContext, 'database'>,
   uploadId: string,

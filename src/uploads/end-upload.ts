@@ -17,7 +17,10 @@ interface End {
   readonly event?: UploadEventType;
 }
 
-/** Ends a waiting upload without an asset, in the caller's transaction, and removes what was received. */
+/**
+ * Ends a waiting upload without an asset, in the caller's transaction, and removes what was
+ * received.
+ */
 export const endUpload = async (
   context: DomainContext,
   tx: Transaction,

@@ -4,7 +4,9 @@ import type { DomainContext } from '../domain/context.js';
 import { KinoraError } from '../lib/errors.js';
 import { isId } from '../lib/ids.js';
 
-/** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
+/**
+ * @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments
+ */
 export const getUpload = async (
   context: DomainContext,
   environmentId: string,

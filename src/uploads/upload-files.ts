@@ -13,7 +13,9 @@ interface UploadFilesOptions {
   readonly context: Pick<DomainContext, 'database' | 'wire' | 'assetHook'>;
   readonly blobs: Pick<BlobStore, 'resumeWrite' | 'resumeShared'>;
   readonly logger: Logger;
-  /** Or why no upload plays before it is complete. Absent: nothing plays, and no reason is stored. */
+  /**
+   * Or why no upload plays before it is complete. Absent: nothing plays, and no reason is stored.
+   */
   readonly early?: EarlyPlayer | string | undefined;
 }
 

@@ -20,7 +20,9 @@ import {
 export interface PlayableUpload {
   readonly upload: Row<'upload'>;
   readonly settings: UploadSettings;
-  /** What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`. */
+  /**
+   * What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`.
+   */
   readonly source: RangeSource;
   /** The file has no index at its start: it is planned again and again from what has arrived. */
   readonly grows: boolean;
@@ -57,7 +59,9 @@ const NOT_EARLY = 'upload does not play early';
 interface PlaybackOptions {
   readonly context: Pick<DomainContext, 'database' | 'wire' | 'assetHook'>;
   readonly logger: Logger;
-  /** Or why no upload plays before it is complete. Absent: nothing plays, and no reason is stored. */
+  /**
+   * Or why no upload plays before it is complete. Absent: nothing plays, and no reason is stored.
+   */
   readonly early: EarlyPlayer | string | undefined;
   readonly upload: Row<'upload'>;
   readonly write: BlobWrite;

@@ -93,8 +93,8 @@ export class UploadSession {
 
   /**
    * Stores a body whose first byte belongs at `offsetBytes`, which must not be beyond the received
-   * bytes; skips bytes that are already stored. Ends at the end of `body`, which is destroyed if the
-   * upload is cancelled.
+   * bytes; skips bytes that are already stored. Ends at the end of `body`, which is destroyed if
+   * the upload is cancelled.
    * @throws KinoraError `invalid_parameters` for a body that exceeds `endBytes`,
    * `payload_too_large`, `gone`, `unavailable` when there is no space; and what `body` throws, with
    * the bytes before it stored
@@ -117,8 +117,8 @@ export class UploadSession {
   }
 
   /**
-   * Called when all bytes have arrived: makes them durable and creates the asset, in the transaction
-   * that ends the upload.
+   * Called when all bytes have arrived: makes them durable and creates the asset, in the
+   * transaction that ends the upload.
    * @throws KinoraError `gone` when the asset can't be created from the settings any more, or the
    * upload has ended
    */

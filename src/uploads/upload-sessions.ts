@@ -42,8 +42,8 @@ export class UploadSessions {
   /**
    * Opens the upload's only session; `close` must always follow. Waits for a previous one that is
    * ending, and ends one that has been silent for seconds (its connection was lost unnoticed).
-   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `upload_busy` while
-   * another session receives bytes
+   * @throws KinoraError `not_found`; `gone` when cancelled, timed out or errored; `upload_busy`
+   * while another session receives bytes
    */
   async open(uploadId: string): Promise<UploadSession> {
     const { files, leases } = this.options;
@@ -81,8 +81,8 @@ export class UploadSessions {
   }
 
   /**
-   * The upload was cancelled: ends the current session, if any, on whatever server, and removes what
-   * this one has stored.
+   * The upload was cancelled: ends the current session, if any, on whatever server, and removes
+   * what this one has stored.
    */
   async abort(uploadId: string): Promise<void> {
     const slot = this.slots.find(uploadId);

@@ -14,8 +14,8 @@ export class UploadUrls {
 
   /**
    * @param secret of the installation; a key for this purpose alone is derived from it
-   * @param baseUrl without a trailing slash; called each time, because a port may be known only once
-   * the server listens
+   * @param baseUrl without a trailing slash; called each time, because a port may be known only
+   * once the server listens
    */
   constructor(
     secret: string,

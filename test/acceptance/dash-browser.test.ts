@@ -174,7 +174,10 @@ beforeEach(async () => {
 const players = ['playShaka', 'playDash'] as const;
 type PlayerName = (typeof players)[number];
 
-/** Reads frames from the first one on. Seeking back to it while dash.js fills its first buffers can leave them empty. */
+/**
+ * Reads frames from the first one on. Seeking back to it while dash.js fills its first buffers can
+ * leave them empty.
+ */
 const play = async (player: PlayerName, url: string, licenseUrl?: string): Promise<void> => {
   await page.goto(site.url);
   if (licenseUrl === undefined) await readFrames(page);
@@ -207,7 +210,10 @@ const expectNoProblems = async (): Promise<void> => {
   expect(await page.evaluate(() => window.problems)).toEqual([]);
   expect(watched.problems).toEqual([]);
 };
-/** Each frame is the one that belongs to its time: counter n is shown at n / rate, later by what was cut off in front. */
+/**
+ * Each frame is the one that belongs to its time: counter n is shown at n / rate, later by what was
+ * cut off in front.
+ */
 const expectRightFrames = async (cutSeconds = 0): Promise<number> => {
   const frames = await page.evaluate(() => window.playedFrames);
   expect(wrongFrames(frames, RATE, cutSeconds)).toEqual([]);
@@ -292,12 +298,14 @@ describe.each(players)('%s', (player) => {
     for (const [index, height] of levels.entries()) {
       await choose(height);
       await untilPlayed(height, 20_000).catch(async () => {
-        // Shaka never repeats a request that a choice breaks off. Another choice makes it ask again.
+        // Shaka never repeats a request that a choice breaks off. Another choice makes it ask
+        // again.
         await choose(levels[(index + 1) % levels.length]!);
         await choose(height);
         await untilPlayed(height, 60_000);
       });
-      // Back within what is buffered, since on a busy machine the short video would end before its last level.
+      // Back within what is buffered, since on a busy machine the short video would end before its
+      // last level.
       await page.evaluate(() => {
         const video = document.querySelector('video')!;
         video.currentTime = 0.1;
@@ -325,7 +333,8 @@ describe.each(players)('%s', (player) => {
     const clip = `${server.url}/${longId}.mpd?asset_start_time=5&asset_end_time=11`;
     await play(player, clip);
     await page.evaluate(() => window.chooseText('en'));
-    // dash.js displays cues only while it plays. The part with the cue is played again until the subtitles have arrived.
+    // dash.js displays cues only while it plays. The part with the cue is played again until the
+    // subtitles have arrived.
     const cue = await page.waitForFunction(() => {
       const video = document.querySelector('video')!;
       if (!video.seeking && video.currentTime > 4.5) video.currentTime = 3.8;

@@ -24,7 +24,10 @@ const open = async (page: Page): Promise<void> => {
   await page.goto(`${server.url}/docs`);
   await page.locator('.opblock').first().waitFor();
 };
-/** Searches for the summary of one operation and opens it; descriptions of a few others may have the same words. */
+/**
+ * Searches for the summary of one operation and opens it; descriptions of a few others may have the
+ * same words.
+ */
 const openOperation = async (page: Page, summary: string): Promise<Locator> => {
   await page.getByRole('searchbox', { name: 'Search operations' }).fill(summary.toLowerCase());
   await page.waitForFunction(() => document.querySelectorAll('.opblock').length <= 8);

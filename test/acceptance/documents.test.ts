@@ -23,7 +23,10 @@ const files = new Map<string, Buffer>();
 let internet: Server;
 let port: number;
 
-/** What git would clone, with the packages and the build of this run. npm-start.test.ts lets `npm start` build. */
+/**
+ * What git would clone, with the packages and the build of this run. npm-start.test.ts lets
+ * `npm start` build.
+ */
 const makeClone = (): void => {
   const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   for (const name of tracked.toString().split('\0')) {
@@ -132,7 +135,10 @@ const blocksOf = (path: string, language: string): string[] =>
 const commandsOf = (path: string): string[] =>
   blocksOf(path, 'sh').flatMap((block) => block.replaceAll('\\\n', ' ').trim().split('\n'));
 
-/** There is no Docker here: files that it is told to read exist, and what it runs in the container runs in the clone. */
+/**
+ * There is no Docker here: files that it is told to read exist, and what it runs in the container
+ * runs in the clone.
+ */
 const checkDocker = async (command: string): Promise<void> => {
   const [, file] = / -f (\S+) /.exec(command) ?? [];
   if (file !== undefined) expect(existsSync(join(clone, file)), command).toBe(true);

@@ -1,4 +1,6 @@
-/** DRM in a real browser: Encrypted Media Extensions with ClearKey, through hls.js and Shaka Player. */
+/**
+ * DRM in a real browser: Encrypted Media Extensions with ClearKey, through hls.js and Shaka Player.
+ */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
@@ -31,7 +33,8 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video></video>
     hls.on(Hls.Events.MANIFEST_PARSED, () => video.play());
     hls.loadSource(url);
     hls.attachMedia(video);
-    // Chromium shows what was appended behind the last frame only from the next keyframe on, unless it seeks.
+    // Chromium shows what was appended behind the last frame only from the next keyframe on,
+    // unless it seeks.
     let wanted;
     hls.on(Hls.Events.FRAG_BUFFERED, (_, { frag }) => {
       if (frag.type !== 'main' || frag.level !== wanted || frag.sn === 'initSegment') return;
@@ -257,7 +260,8 @@ test.each(players)('%s goes through all levels of an encrypted asset', async (pl
   expect(levels.length).toBeGreaterThan(2);
   expect(new Set(levels).size).toBe(levels.length);
   for (const [index, height] of levels.entries()) {
-    // After a choice during loading, hls.js sometimes requests the same video segment again and again, and appends no audio.
+    // After a choice during loading, hls.js sometimes requests the same video segment again and
+    // again, and appends no audio.
     await pauseUntilFilled(bufferSeconds);
     const before = await page.evaluate((at) => {
       const video = document.querySelector('video')!;

@@ -16,7 +16,10 @@ import { createAsset, serveFiles, settled, type WireAsset } from '../support/wir
 import { filesOf, withFiles } from '../support/wire/static-renditions.js';
 import { withTracks } from '../support/wire/tracks.js';
 
-/** Timestamps, shapes and streams of each kind, and some codecs. All of them play in `playback-matrix-codecs.test.ts`. */
+/**
+ * Timestamps, shapes and streams of each kind, and some codecs. All of them play in
+ * `playback-matrix-codecs.test.ts`.
+ */
 const SOURCES: readonly EncodedName[] = [
   'h264-mp3.avi',
   'hevc-ac3.mkv',

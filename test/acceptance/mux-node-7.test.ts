@@ -14,7 +14,10 @@ import { sendBytes } from '../support/wire/uploading.js';
 // Its types describe the CommonJS build, where the class is one level deeper.
 const Mux = sdk as unknown as typeof sdk.default;
 
-/** Version 7 of the official SDK, the last one before it was generated: other HTTP client, other calls, old field names. */
+/**
+ * Version 7 of the official SDK, the last one before it was generated: other HTTP client, other
+ * calls, old field names.
+ */
 let mux: InstanceType<typeof Mux>;
 let server: Booted;
 let origin: Origin;

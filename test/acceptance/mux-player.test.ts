@@ -121,7 +121,10 @@ const activeTexts = ({ textTracks }: MuxPlayer): string[] =>
     .filter(({ kind, mode }) => kind === 'subtitles' && mode === 'showing')
     .flatMap(({ activeCues }) => Array.from(activeCues ?? []).map((cue) => (cue as VTTCue).text));
 
-/** The counter in what a part of the page looks like. A white border hides as much of the frame at its right and bottom. */
+/**
+ * The counter in what a part of the page looks like. A white border hides as much of the frame at
+ * its right and bottom.
+ */
 const counterSeen = async (page: Page, selector: string): Promise<number | undefined> => {
   const [seen] = readRgbFrames([await page.locator(selector).first().screenshot()]);
   const { width, height, rgb } = seen!;
@@ -160,7 +163,10 @@ const playToEnd = async (page: Page): Promise<void> => {
   expect(counters.at(-1)).toBeGreaterThan(580);
 };
 
-/** Moves the pointer over the middle of the time bar; the tile of the storyboard that shows up is the frame of that time. */
+/**
+ * Moves the pointer over the middle of the time bar; the tile of the storyboard that shows up is
+ * the frame of that time.
+ */
 const expectPreview = async (page: Page): Promise<void> => {
   await page.mouse.move(480, 200);
   const bar = (await page.locator('media-time-range').first().boundingBox())!;

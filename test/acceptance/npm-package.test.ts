@@ -20,7 +20,10 @@ const npm = (cwd: string, ...args: string[]) =>
 let tarball: string;
 let server: ReturnType<typeof spawn> | undefined;
 
-/** The build of this run, packed as `npm pack` does, but without a second build: other tests run from `dist`. */
+/**
+ * The build of this run, packed as `npm pack` does, but without a second build: other tests run
+ * from `dist`.
+ */
 beforeAll(async () => {
   mkdirSync(packed);
   mkdirSync(empty);

@@ -1,4 +1,7 @@
-/** HEVC and AV1 beside the ladder: browsers take what they can decode. Debian's Chromium decodes AV1 and not HEVC. */
+/**
+ * HEVC and AV1 beside the ladder: browsers take what they can decode. Debian's Chromium decodes AV1
+ * and not HEVC.
+ */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
@@ -31,7 +34,8 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     await parsed;
     window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
-    // Chosen before the start: when hls.js replaces a level during playback, Chromium sometimes stops showing frames.
+    // Chosen before the start: when hls.js replaces a level during playback, Chromium sometimes
+    // stops showing frames.
     if (codec) hls.loadLevel = hls.levels.findIndex(({ videoCodec }) => videoCodec.startsWith(codec));
     hls.startLoad();
     await video.play();

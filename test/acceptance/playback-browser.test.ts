@@ -80,8 +80,8 @@ test('a created asset plays from start to end on the page of its playback id', {
   const end = await state();
   expect(end.duration).toBeCloseTo(20, 1);
   expect(end.corrupted).toBe(0);
-  // Every frame of the source was decoded. How many of them were displayed in time depends on the machine's spare power, so
-  // dropped frames are not judged here.
+  // Every frame of the source was decoded. How many of them were displayed in time depends on the
+  // machine's spare power, so dropped frames are not judged here.
   expect(end.total).toBeGreaterThanOrEqual(20 * RATE);
   expect(end.stalls).toBe(0);
   expect(wrongFrames(end.frames, RATE)).toEqual([]);
@@ -236,7 +236,8 @@ test.each([
   expect(corrupted).toBe(0);
 });
 
-// Chromium starts with three frames or the end of the stream, and hls.js announces no end before the start.
+// Chromium starts with three frames or the end of the stream, and hls.js announces no end before
+// the start.
 test.each([
   ['one frame beside audio', 4, 1.2],
   ['two frames beside audio', 5, 2],

@@ -1,6 +1,9 @@
 import { playMatrix } from '../support/players/playback-matrix.js';
 
-/** Matroska stamps are whole milliseconds: where audio of such a file begins is known to half of one. */
+/**
+ * Matroska stamps are whole milliseconds: where audio of such a file begins is known to half of
+ * one.
+ */
 const inMatroska = { offsetSeconds: 6e-4 };
 /** Small frames without color tags are BT.601; what is served is BT.709. */
 const untagged = { lumaTolerance: 0.05 };

@@ -39,7 +39,10 @@ const playable = [
   'silence.wav',
 ] as const;
 const names = [...(Object.keys(refused) as (keyof typeof refused)[]), ...playable, 'bit-flips-in-index.mp4'] as const;
-/** From the request to an answer, with the other files of this table in the queue and other programs on the machine. */
+/**
+ * From the request to an answer, with the other files of this table in the queue and other programs
+ * on the machine.
+ */
 const LIMIT_MS = 120_000;
 
 let server: Booted;
@@ -90,7 +93,8 @@ test('two concatenated recordings play one after the other, each in step with it
 test.each(['truncated.mp4', 'truncated.mkv'] as const)('%s plays what is there', async (name) => {
   const played = await play(name);
   const counters = countersOf(played);
-  // 60 % of the bytes; frames that need one that is cut off are missing at the very end: up to three B-frames.
+  // 60 % of the bytes; frames that need one that is cut off are missing at the very end: up to
+  // three B-frames.
   expect(counters.length).toBeGreaterThan(100);
   expect(counters.slice(0, 100)).toEqual(numbers(0, 100));
   expect(counters).toEqual(counters.toSorted((a, b) => a - b));
@@ -121,7 +125,8 @@ test('late-frame.mp4 plays, if need be without that frame', async () => {
 });
 
 test('bit-flips-in-index.mp4 gets an answer', async () => {
-  // Which frames the flips hit, and so what can be played, depends on the encoder that made the file.
+  // Which frames the flips hit, and so what can be played, depends on the encoder that made the
+  // file.
   const { status, errors } = assets.get('bit-flips-in-index.mp4')!;
   if (status === 'ready')
     await playThrough(`${server.url}/${assets.get('bit-flips-in-index.mp4')!.playback_ids![0]!.id}.m3u8`);
@@ -130,7 +135,8 @@ test('bit-flips-in-index.mp4 gets an answer', async () => {
 
 test.each(['bit-flips-in-data.mp4', 'bit-flips.ts'] as const)('%s plays to its end', async (name) => {
   const played = await play(name);
-  // What is served is valid: every frame of video and of audio can be decoded. What the frames show may be damaged.
+  // What is served is valid: every frame of video and of audio can be decoded. What the frames show
+  // may be damaged.
   const { init, segments } = played.variants[0]!;
   const samples = segments.reduce((sum, segment) => sum + segment.samples.length, 0);
   expect(samples).toBeGreaterThan(150);

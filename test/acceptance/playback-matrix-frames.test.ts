@@ -1,7 +1,9 @@
 import { playMatrix } from '../support/players/playback-matrix.js';
 
 const sdr = { looksLike: 'h264-aac.mp4', lumaTolerance: 0.15 } as const;
-/** A flash that begins with the second field is in the first frame with both fields of it, or not. */
+/**
+ * A flash that begins with the second field is in the first frame with both fields of it, or not.
+ */
 const interlaced = { lumaTolerance: 0.1 };
 
 // Frame rates, shapes, color and structure.

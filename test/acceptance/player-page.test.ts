@@ -1,4 +1,6 @@
-/** The page of a playback ID: its controls, keys and settings, in a page of its own and in a frame. */
+/**
+ * The page of a playback ID: its controls, keys and settings, in a page of its own and in a frame.
+ */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import Mux from '@mux/mux-node';
@@ -59,7 +61,10 @@ afterAll(async () => {
 });
 const browser = useBrowser();
 
-/** Opens a page in a new context; every one must ask this server only and break no rule of its policy. */
+/**
+ * Opens a page in a new context; every one must ask this server only and break no rule of its
+ * policy.
+ */
 const newPage = async (url: string, options: Parameters<TestBrowser['open']>[0] = {}): Promise<void> => {
   ({ page, watched } = await browser.open(options));
   await page.goto(url);

@@ -10,8 +10,8 @@ import { type SdkResource, sdkProblems } from '../support/wire/sdk-shapes.js';
 import { sendBytes, type WireUpload } from '../support/wire/uploading.js';
 
 /**
- * Requests byte for byte as the official SDKs for Go and PHP and the plugin for Strapi write them, and answers as strictly
- * as those SDKs read them.
+ * Requests byte for byte as the official SDKs for Go and PHP and the plugin for Strapi write them,
+ * and answers as strictly as those SDKs read them.
  */
 let server: Booted;
 let origin: Origin;
@@ -68,7 +68,10 @@ const client = (headers: Headers) => {
   return { send, list };
 };
 
-/** Go structs: fields in their order, empty ones left out but for structs, `&` escaped, a line feed at the end. */
+/**
+ * Go structs: fields in their order, empty ones left out but for structs, `&` escaped, a line feed
+ * at the end.
+ */
 describe('the SDK for Go', () => {
   const { send, list } = client({ 'user-agent': 'Mux Go | 7.0.0' });
 

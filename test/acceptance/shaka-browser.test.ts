@@ -165,7 +165,8 @@ test('Shaka Player goes through all levels and languages', { timeout: 240_000 },
     page.waitForFunction(
       ([at, expected]) => {
         const { videoHeight, readyState } = document.querySelector('video')!;
-        // Both buffers filled again: a choice while Shaka still empties them would break off what it never asks for again.
+        // Both buffers filled again: a choice while Shaka still empties them would break off what
+        // it never asks for again.
         const { audio, video } = window.player.getBufferedInfo();
         const isFilled = readyState > 2 && audio.length > 0 && video.length > 0;
         return isFilled && videoHeight === expected && window.player.getVariantTracks()[at!]!.active;
@@ -181,7 +182,8 @@ test('Shaka Player goes through all levels and languages', { timeout: 240_000 },
       await select(index);
       await untilPlayed(index, height, 60_000);
     });
-    // Back within what is buffered, since on a busy machine the short video would end before its last level.
+    // Back within what is buffered, since on a busy machine the short video would end before its
+    // last level.
     await page.evaluate(() => {
       const video = document.querySelector('video')!;
       video.currentTime = 0.1;

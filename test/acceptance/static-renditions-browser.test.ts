@@ -37,7 +37,8 @@ test('a browser plays a file as it is and seeks in it, without looking for its i
   });
   await page.setContent(`<video src="${address}" crossorigin="anonymous" muted></video>`);
   await page.waitForFunction(() => document.querySelector('video')!.readyState >= 3);
-  // How a browser reads is its own affair, but it need not look for the index where a file without this care has it: at the end.
+  // How a browser reads is its own affair, but it need not look for the index where a file without
+  // this care has it: at the end.
   const sizeBytes = Number((await fetch(address, { method: 'HEAD' })).headers.get('content-length'));
   const starts = (await Promise.all(ranges)).map((range) => Number(/^bytes=(\d+)-/.exec(range)?.[1]));
   expect(starts[0]).toBe(0);

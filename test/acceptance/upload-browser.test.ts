@@ -73,7 +73,10 @@ const names = Object.keys(pages);
 let directory: string;
 let video: string;
 let digest: string;
-/** Of each uploader a network that can be cut, whose address stays the same when the server is started again. */
+/**
+ * Of each uploader a network that can be cut, whose address stays the same when the server is
+ * started again.
+ */
 let proxies: CutProxy[];
 let serverPort: number;
 let server: ServerProcess;
@@ -118,7 +121,9 @@ const createUpload = async (): Promise<{ id: string; url: string }> => {
   return ((await response.json()) as { data: { id: string; url: string } }).data;
 };
 
-/** Cuts the network after a third of the file. @returns when it is cut for good, after two thirds */
+/**
+ * Cuts the network after a third of the file. @returns when it is cut for good, after two thirds
+ */
 const disturb = async (proxy: CutProxy): Promise<void> => {
   await proxy.breakAfter(SIZE_BYTES / 3);
   const again = proxy.breakAfter(SIZE_BYTES / 3);

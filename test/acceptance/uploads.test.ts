@@ -78,7 +78,8 @@ describe('the official SDK', () => {
     const listed: string[] = [];
     for await (const upload of mux.video.uploads.list()) listed.push(upload.id);
     expect(listed).toEqual(ids);
-    // Pages are counted from the newest: what is created meanwhile moves the rest down, and nothing is left out.
+    // Pages are counted from the newest: what is created meanwhile moves the rest down, and nothing
+    // is left out.
     const again: string[] = [];
     for await (const upload of mux.video.uploads.list({ limit: 100 })) {
       if (again.push(upload.id) % 50 === 0) await mux.video.uploads.create({ cors_origin: '*' });
@@ -105,7 +106,10 @@ const newOwner = async (name: string) => {
   return { environmentId, mux: api.sdk(await api.newToken({ name, environmentId })) };
 };
 
-/** Makes `COUNT` of the one upload or asset of an environment, thirty in each moment before. @returns their ids, newest first */
+/**
+ * Makes `COUNT` of the one upload or asset of an environment, thirty in each moment
+ * before. @returns their ids, newest first
+ */
 const multiply = async (table: 'upload' | 'asset', environmentId: string): Promise<string[]> => {
   const rows = api.database.queryable.selectFrom(table).selectAll().where('environment_id', '=', environmentId);
   const { seq: _, ...first } = await rows.executeTakeFirstOrThrow();

@@ -106,7 +106,8 @@ describeOnBothEngines('the number of statements', (database) => {
     expect(responses![50].error.type).toBe('not_found');
     const first = ids.slice(0, 25).map((id) => ({ id }));
     for (const page of responses!.slice(51)) expect(page.data).toMatchObject(first);
-    // Each of the 51 assets and 10 pages; on the embedded engine the first of each kind, then all others together.
+    // Each of the 51 assets and 10 pages; on the embedded engine the first of each kind, then all
+    // others together.
     const reads = statements.filter((text) => !/^(begin|commit)$/.test(text));
     expect(reads).toHaveLength(engine === 'pglite' ? 4 : 61);
   });

@@ -36,13 +36,15 @@ let copy: string;
 let server: ServerProcess;
 let origin: Awaited<ReturnType<typeof serveFiles>>;
 
-/** A server with both fields: a copy of the sources is patched, compiled with types, and started. */
+/**
+ * A server with both fields: a copy of the sources is patched, compiled with types, and started.
+ */
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'kinora-fields-'));
   for (const name of ['src', 'test', 'package.json', 'tsconfig.json', 'tsconfig.src.json'])
     await cp(join(root, name), join(copy, name), { recursive: true });
-  // Only what changed and what depends on it is compiled again. Media processes run from the bundle as it is: the patches
-  // don't change them.
+  // Only what changed and what depends on it is compiled again. Media processes run from the bundle
+  // as it is: the patches don't change them.
   await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
   for (const name of Object.keys(MOST_FILES) as Patch[]) await applyPatch(copy, name);

@@ -16,7 +16,9 @@ const find = (reference: string): Json =>
 const descriptionOf = (field: Json): unknown =>
   field.description ?? (typeof field.$ref === 'string' ? find(field.$ref).description : undefined);
 
-/** Every field of a body, parameter and header with its place. Examples and enumerations hold none. */
+/**
+ * Every field of a body, parameter and header with its place. Examples and enumerations hold none.
+ */
 const fields = function* (value: unknown, at = '#'): Generator<[string, Json]> {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {

@@ -42,7 +42,10 @@ const planFor = async (name: EncodedName, changes: Partial<AudioPlan> = {}) => {
   return { source: { path }, plan };
 };
 
-/** Audio of AAC (1,024 samples) and of MP3 (1,105) begins this much late in containers that cannot say so. */
+/**
+ * Audio of AAC (1,024 samples) and of MP3 (1,105) begins this much late in containers that cannot
+ * say so.
+ */
 const PRIMING_SECONDS: Partial<Record<EncodedName, number>> = {
   'h264-aac.ts': 1024 / 48000,
   'h264-aac.flv': 1024 / 44100,
@@ -142,7 +145,8 @@ describe('audio read in pieces', () => {
     const samples = readSamples(source, plan, 0, 4 * rate)[0] as Float32Array;
     const energy = (fromSeconds: number): number =>
       measureTone(samples, rate, 1000, Math.round(fromSeconds * rate), Math.round(rate / 100)).amplitude;
-    // The beep of the third second; these containers cannot say that an encoder's first samples are priming.
+    // The beep of the third second; these containers cannot say that an encoder's first samples are
+    // priming.
     const begin = 2 + (PRIMING_SECONDS[name] ?? 0);
     expect(energy(begin - 0.025)).toBeLessThan(0.05);
     expect(energy(begin + 0.015)).toBeGreaterThan(0.1);
@@ -170,7 +174,8 @@ describe('segments', () => {
       const bits = packets.reduce((sum, { sizeBytes }) => sum + sizeBytes * 8, 0);
       expect((bits * rate) / (count * 1024)).toBeLessThan(plan.bandwidth);
     });
-    // Away from the beeps the phase of the tone is the same everywhere, also in the 50 ms around each join.
+    // Away from the beeps the phase of the tone is the same everywhere, also in the 50 ms around
+    // each join.
     const { source } = await planFor(name);
     const original = readSamples(source, plan, 0, 245 * 1024);
     audio.channels.forEach((samples, channel) => {
@@ -201,8 +206,8 @@ describe('segments', () => {
     expect(audio.channels.map(({ length }) => length)).toEqual(audio.channels.map(() => 245 * 1024));
     const { source } = await planFor(name);
     const original = readSamples(source, plan, 0, 245 * 1024);
-    // The first packet alone lacks its predecessor's half; from the second on everything is equal, also at the joins,
-    // but for the noise that AAC decoders make up themselves.
+    // The first packet alone lacks its predecessor's half; from the second on everything is equal,
+    // also at the joins, but for the noise that AAC decoders make up themselves.
     audio.channels.forEach((samples, channel) => {
       const wanted = (original[channel] as Float32Array).subarray(2048);
       expect(difference(samples.subarray(2048), wanted)).toBeLessThan(-60);
@@ -269,7 +274,8 @@ describe('audio that does not fill the track', () => {
   test('a drifting clock follows the time stamps', async () => {
     const { source, plan } = await planFor('audio-drift.mkv');
     const samples = readSamples(source, plan, 0, 29 * 44100)[0] as Float32Array;
-    // 0.2 % of 28 s would be 56 ms: the beep of every second stays within 2 ms, and the tone at its height.
+    // 0.2 % of 28 s would be 56 ms: the beep of every second stays within 2 ms, and the tone at its
+    // height.
     for (const second of [3, 14, 28]) {
       const at = (offset: number): number =>
         measureTone(samples, 44100, 1000, Math.round((second + offset) * 44100), 220).amplitude;
@@ -293,7 +299,8 @@ describe('channels and level', () => {
     const { source, plan } = await planFor('h264-ac3-5.1.mkv');
     const [left, right] = readSamples(source, plan, 0, 5 * 48000) as [Float32Array, Float32Array];
     const gain = 10 ** (-3 / 20) * 0.2;
-    // 2.4 to 2.45 s: no beep. Left gets its own channel, the center and the left surround; the low-frequency channel is left out.
+    // 2.4 to 2.45 s: no beep. Left gets its own channel, the center and the left surround; the
+    // low-frequency channel is left out.
     expect(levelAt(left, 48000, 400, 2.4)).toBeCloseTo(gain, 2);
     expect(levelAt(right, 48000, 600, 2.4)).toBeCloseTo(gain, 2);
     expect(levelAt(left, 48000, 600, 2.4)).toBeLessThan(0.01);

@@ -27,7 +27,9 @@ const script = `
   await handlers[job.kind](job, { progress: () => undefined });
 `;
 
-/** Makes it in a process of its own that has one core, and finds rubbish in all memory that it gets. */
+/**
+ * Makes it in a process of its own that has one core, and finds rubbish in all memory that it gets.
+ */
 const makeElsewhere = (job: Job, folder: string, rubbish: number): void => {
   const jobPath = join(folder, 'job.json');
   writeFileSync(jobPath, JSON.stringify(job));

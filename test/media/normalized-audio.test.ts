@@ -38,7 +38,8 @@ test('peaks are turned down, and what is away from them is not touched', () => {
   const plain = read(0, 96_000);
   const limited = read(0, 96_000, 6);
   expect(largest(plain)).toBeGreaterThan(0.95);
-  // The ceiling of -3.5 dBTP: between its samples the tone of the clicks is 3 dB higher than at them.
+  // The ceiling of -3.5 dBTP: between its samples the tone of the clicks is 3 dB higher than at
+  // them.
   expect(largest(limited)).toBeLessThan(10 ** (-3.5 / 20));
   expect(largest(limited)).toBeGreaterThan(10 ** (-7.5 / 20));
   for (const [index, value] of limited.entries()) {

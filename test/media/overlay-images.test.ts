@@ -98,7 +98,10 @@ const riff = (type: string, body: Buffer): Buffer => {
 };
 const uint24 = (value: number): Buffer => Buffer.from([value & 255, (value >> 8) & 255, value >> 16]);
 
-/** An animation on a canvas whose only frame is a still WebP file, `left` and `top` pixels from its corner. */
+/**
+ * An animation on a canvas whose only frame is a still WebP file, `left` and `top` pixels from its
+ * corner.
+ */
 const animate = (still: Buffer, canvas: readonly [number, number], left = 0, top = 0): Buffer => {
   const extended = still.toString('latin1', 12, 16) === 'VP8X';
   const sizes = [uint24(canvas[0] - 1), uint24(canvas[1] - 1)];

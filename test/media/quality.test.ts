@@ -33,7 +33,8 @@ const encodeAll = async (name: EncodedName) => {
   return results as [(typeof results)[0], (typeof results)[0], (typeof results)[0]];
 };
 
-// Noise that no frame shares with another takes whatever it gets: a third more bytes make 0.1 dB of it.
+// Noise that no frame shares with another takes whatever it gets: a third more bytes make 0.1 dB of
+// it.
 describe.each([
   ['open-gop.mp4', 1],
   ['texture.mp4', 1],

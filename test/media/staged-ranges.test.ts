@@ -100,7 +100,8 @@ describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s'
   });
 });
 
-// The key frames are at different places of the file. Each report costs another run, in a process of its own.
+// The key frames are at different places of the file. Each report costs another run, in a process
+// of its own.
 test.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])(
   'the probe of %s names the key frames that are missing together',
   async (name) => {
@@ -131,7 +132,8 @@ test('an open reader never reads what was put into the file after it was opened'
     const path = join(folder, 'staged');
     copyRanges(source.path, path, first);
     makeStaged(source, path, 1, first);
-    // The same file now has all of its bytes, but the reader has kept some of the zeros that stood there before.
+    // The same file now has all of its bytes, but the reader has kept some of the zeros that stood
+    // there before.
     writeFileSync(path, readFileSync(source.path));
     const error = thrownBy(() => makeStaged(source, path, 2, first));
     expect(missingIn(error)).not.toEqual([]);

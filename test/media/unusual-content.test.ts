@@ -7,7 +7,10 @@ import { readAudio, readRgbFrames } from '../support/media/measure.js';
 import { indexFile, initOf, makeSegment, planFile, probeFile } from '../support/media/video-run.js';
 
 describe('the colors of a matrix', () => {
-  /** Pixels in the middle of the red, the green and the blue area, as they are decoded by the matrix of the stream. */
+  /**
+   * Pixels in the middle of the red, the green and the blue area, as they are decoded by the matrix
+   * of the stream.
+   */
   const colorsOf = async (name: FixtureName) => {
     const source = await planFile(await fixture(name));
     const isUsual = name === 'matrix-bt709.mp4' || name === 'matrix-bt2020nc.mp4';

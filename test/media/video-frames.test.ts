@@ -95,7 +95,8 @@ describe('a segment read alone equals the same part of the whole', () => {
       const whole = readWhole(source).filter(({ pts }) => pts >= toPts(0));
       const reader = new VideoReader({ path: source.path }, source.video.streamIndex, 2);
       try {
-        // Back to front: each is read after a seek. Then front to back: each continues where the one before ended.
+        // Back to front: each is read after a seek. Then front to back: each continues where the
+        // one before ended.
         const order = segmentNumbers(source);
         for (const numbers of [order.toReversed(), order]) {
           const parts: Seen[][] = [];

@@ -34,7 +34,10 @@ const sources: EncodedName[] = [
   'video-late.mp4',
 ];
 
-/** The segments of a rendition, each checked against the plan, in the order in which they are asked for. */
+/**
+ * The segments of a rendition, each checked against the plan, in the order in which they are asked
+ * for.
+ */
 const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[] => {
   const rendition = source.video.renditions[0]!;
   const made: Buffer[] = [];

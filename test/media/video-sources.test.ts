@@ -118,7 +118,10 @@ describe('facts', () => {
   });
 });
 
-/** Copies the video stream into Matroska and declares that `cut` pixels of each side are not to be shown. */
+/**
+ * Copies the video stream into Matroska and declares that `cut` pixels of each side are not to be
+ * shown.
+ */
 const remuxCropped = (from: string, to: string, cut: number): void => {
   const input = new FormatContext();
   const output = new FormatContext();

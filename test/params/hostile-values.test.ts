@@ -16,7 +16,10 @@ interface Schema {
 
 const url = 'https://media.example.org/walk.mp4';
 let api: Api;
-/** What the parameters of paths are replaced by: things that exist, where making them takes one request. */
+/**
+ * What the parameters of paths are replaced by: things that exist, where making them takes one
+ * request.
+ */
 const ids: Record<string, string> = {};
 beforeAll(async () => {
   api = await startApi();
@@ -48,7 +51,9 @@ const operations = Object.entries(wholeDocument.paths).flatMap(([path, methods])
 
 /** What every object has: a table that is an object seems to know these. */
 const inherited = Object.getOwnPropertyNames(Object.prototype);
-/** Texts, and one value of every other kind; objects whose conversion to text or to a number fails. */
+/**
+ * Texts, and one value of every other kind; objects whose conversion to text or to a number fails.
+ */
 const values: unknown[] = [
   // All of them are looked up alike; every operation gets all of them below.
   ...['constructor', 'toString', '__proto__'].flatMap((name) => [name, { [name]: 1 }]),
@@ -72,7 +77,10 @@ interface Place {
   readonly bodyWith: (value: unknown) => unknown;
 }
 
-/** Every place of a body where one of some texts is asked for; in lists as the first and as a later entry. */
+/**
+ * Every place of a body where one of some texts is asked for; in lists as the first and as a later
+ * entry.
+ */
 const enumPlaces = function* (schema: Schema, at = 'body'): Generator<Place> {
   if (schema.enum) yield { at, bodyWith: (value) => value };
   for (const [index, one] of (schema.anyOf ?? []).entries()) yield* enumPlaces(one, index === 0 ? at : `${at}|`);
@@ -139,7 +147,8 @@ describe('a query', () => {
     'of $name is never a failure of the server',
     async (one) => {
       const documented = (one.operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
-      // Names that mean nothing go together; a documented one goes alone, because the first wrong value is refused.
+      // Names that mean nothing go together; a documented one goes alone, because the first wrong
+      // value is refused.
       const groups = [...documented.map(({ name }) => [name]), [...inherited, '%00', 'unknown']];
       for (const names of groups)
         for (const value of ['%00', 'a%00b', '%ED%A0%80', '%FF', '%C0%80', '', ...inherited]) {

@@ -15,7 +15,10 @@ import {
 } from '../support/servers/server-process.js';
 import { createAsset, serveFiles, settled } from '../support/wire/create-asset.js';
 
-/** What a server opens and keeps for other reasons: connections to be kept alive, files of the database. */
+/**
+ * What a server opens and keeps for other reasons: connections to be kept alive, files of the
+ * database.
+ */
 const MARGIN_HANDLES = 24;
 const MARGIN_MIB = 96;
 /** And what parsing 40,000 requests leaves to the next garbage collection. */

@@ -79,7 +79,8 @@ describe('a media process taken over by its file', () => {
     cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
     const model = join(folder, 'ggml-tiny.bin');
     const { run } = await start({ levels: ['bwrap'], readFiles: [model] });
-    // A process sees what is there when it starts, so a model that is installed later needs no restart of the server.
+    // A process sees what is there when it starts, so a model that is installed later needs no
+    // restart of the server.
     expect(await run(`read:${model}`)).toEqual({ reason: 'ENOENT' });
     writeFileSync(join(folder, 'store.bin'), 'weights');
     symlinkSync(join(folder, 'store.bin'), model);
@@ -154,7 +155,8 @@ describe('a media process taken over by its file', () => {
 
   it('can report no progress but 0 to 1 and no result but an object', async () => {
     const { run } = await start();
-    // Takes the process that has already answered the job that shows that the sandbox works: later ones begin at ID 1.
+    // Takes the process that has already answered the job that shows that the sandbox works: later
+    // ones begin at ID 1.
     await run('hello');
     for (const [sent, seen] of [
       ['1e308', 1],

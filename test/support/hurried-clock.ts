@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from '#kinora/lib/clock.js';
 
-/** A clock on which a minute passes between two readings: a job that failed is due again when its queue looks for it. */
+/**
+ * A clock on which a minute passes between two readings: a job that failed is due again when its
+ * queue looks for it.
+ */
 export const hurriedClock = (): Clock => {
   let aheadMs = 0;
   return {

@@ -1,4 +1,7 @@
-/** Few test cases instead of every combination: most defects need a certain value of one or two properties, not of more. */
+/**
+ * Few test cases instead of every combination: most defects need a certain value of one or two
+ * properties, not of more.
+ */
 
 type Properties = Readonly<Record<string, string | number>>;
 
@@ -17,7 +20,10 @@ export const pairsOf = (row: Properties): string[] => {
   return values.flatMap((value, index) => values.slice(index + 1).map((other) => `${value}, ${other}`));
 };
 
-/** Some of the rows that together have every pair of values that any of the rows has; always the same ones. */
+/**
+ * Some of the rows that together have every pair of values that any of the rows has; always the
+ * same ones.
+ */
 export const coverPairs = <T extends Properties>(rows: readonly T[]): T[] => {
   const uses = new Map(rows.flatMap(pairsOf).map((pair) => [pair, 0]));
   // How many new pairs a row has at most: the number never grows.

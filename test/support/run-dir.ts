@@ -5,13 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isRunning } from './temp-dir.js';
 
-/** The process that starts the Swift of the run writes its address into this file, or why it failed. */
+/**
+ * The process that starts the Swift of the run writes its address into this file, or why it failed.
+ */
 export const SHARED_SWIFT = 'swift.json';
 export type SharedSwift =
   | { readonly url: string; readonly dir: string; readonly pids: readonly number[] }
   | { readonly error: string };
 
-/** Makes a directory for what the processes of a run share. At the end of the run, stops the Swift that they share. */
+/**
+ * Makes a directory for what the processes of a run share. At the end of the run, stops the Swift
+ * that they share.
+ */
 export default (): (() => Promise<void>) => {
   const runDir = mkdtempSync(join(tmpdir(), 'kinora-run-'));
   process.env.TEST_RUN_DIR = runDir;

@@ -14,7 +14,10 @@ interface Happening {
 const current = new AsyncLocalStorage<SimulatedProcess>();
 const settle = setImmediate;
 
-/** A process of a simulation: it has timers of its own, can be frozen and killed, and all share one clock. */
+/**
+ * A process of a simulation: it has timers of its own, can be frozen and killed, and all share one
+ * clock.
+ */
 export class SimulatedProcess {
   readonly id: number;
   isKilled = false;
@@ -26,8 +29,8 @@ export class SimulatedProcess {
 }
 
 /**
- * Many processes in simulated time. While it runs, `setTimeout` and `setInterval` belong to the process that calls them.
- * Nothing is random here: the same calls give the same run.
+ * Many processes in simulated time. While it runs, `setTimeout` and `setInterval` belong to the
+ * process that calls them. Nothing is random here: the same calls give the same run.
  */
 export class Simulation {
   readonly clock: Clock = { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs };

@@ -1,6 +1,7 @@
 /**
- * What the longest test files take: seconds, and seconds of CPU time, in a run of all of them on two cores with the test
- * media already made. `npm test` prints the ten slowest files of a run; measure again when a file is missing here.
+ * What the longest test files take: seconds, and seconds of CPU time, in a run of all of them on
+ * two cores with the test media already made. `npm test` prints the ten slowest files of a run;
+ * measure again when a file is missing here.
  */
 export const slowFiles: Readonly<Record<string, readonly [seconds: number, cpuSeconds: number]>> = {
   'test/integration/server/nodes.test.ts': [122, 60],

@@ -6,9 +6,10 @@ import { slowFiles } from './slow-files.js';
 const BUSY_SHARE = 0.55;
 
 /**
- * Starts the longest files of `slow-files.ts` first within their project, and mixes those that wait evenly with those that
- * keep a core busy, so that the cores are always busy. Projects stay together because a process that runs many files ends
- * when the next file belongs to another project.
+ * Starts the longest files of `slow-files.ts` first within their project, and mixes those that wait
+ * evenly with those that keep a core busy, so that the cores are always busy. Projects stay
+ * together because a process that runs many files ends when the next file belongs to another
+ * project.
  */
 export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -25,8 +25,9 @@ const hasRoom = (): boolean => {
 };
 
 /**
- * Puts the temporary files of the run into memory where there is room, unless TMPDIR says otherwise. The tests copy
- * hundreds of databases, and a disk makes each of thousands of commits wait.
+ * Puts the temporary files of the run into memory where there is room, unless TMPDIR says
+ * otherwise. The tests copy hundreds of databases, and a disk makes each of thousands of commits
+ * wait.
  */
 export default (): (() => void) | undefined => {
   if (process.env.TMPDIR !== undefined || !hasRoom()) return undefined;

@@ -29,7 +29,10 @@ interface AssetPageProps {
   readonly part: string | undefined;
 }
 
-/** The video, the parts, each with an address of its own, and the facts. The video plays on between the parts. */
+/**
+ * The video, the parts, each with an address of its own, and the facts. The video plays on between
+ * the parts.
+ */
 const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
   const [, navigate] = useLocation();
   const mayWrite = usePermission('video:write');

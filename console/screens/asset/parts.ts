@@ -15,7 +15,9 @@ interface AssetPart {
   readonly besideQuery?: string;
 }
 
-/** The parts of the asset's screen. A new one is a component that gets the asset, and a line here. */
+/**
+ * The parts of the asset's screen. A new one is a component that gets the asset, and a line here.
+ */
 export const assetParts: readonly AssetPart[] = [
   { path: '', title: 'Details', component: lazy(() => import('./overview/details')) },
   { path: 'playback', title: 'Playback', component: lazy(() => import('./playback/playback')) },

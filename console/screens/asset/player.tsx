@@ -4,7 +4,10 @@ import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef
 interface Player {
   /** Undefined until the player has loaded, and while there is none. */
   readonly video: HTMLVideoElement | undefined;
-  /** Loads the player again, at the same time of the video: the tracks of the asset are different ones. */
+  /**
+   * Loads the player again, at the same time of the video: the tracks of the asset are different
+   * ones.
+   */
   reload(): void;
 }
 

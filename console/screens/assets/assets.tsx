@@ -17,7 +17,10 @@ import { useDeleteAssets } from './use-delete-assets';
 
 const NEWEST_FIRST = '-created_at';
 
-/** The list's page, filter and order are in the address, so that they can be shared and the way back leads to them. */
+/**
+ * The list's page, filter and order are in the address, so that they can be shared and the way back
+ * leads to them.
+ */
 const useFilter = (): [AssetFilter, (change: Partial<AssetFilter>) => void] => {
   const [params, setParams] = useSearchParams();
   const filter: AssetFilter = {

@@ -42,7 +42,9 @@ const columns: readonly Column<DrmConfiguration>[] = [
   { key: 'licenses', title: 'Licenses', isWide: true, cell: (configuration) => systemsOf(configuration) || 'none' },
 ];
 
-/** DRM configurations. Those who administer the server see more than IDs, and add and delete them. */
+/**
+ * DRM configurations. Those who administer the server see more than IDs, and add and delete them.
+ */
 export const DrmSection = (): ReactNode => {
   const { can_administer: mayAdminister } = useSession();
   if (!mayAdminister) {

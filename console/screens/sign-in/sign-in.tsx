@@ -9,8 +9,8 @@ import { TextField } from '../../ui/field';
 export const hasLinkCode = (): boolean => location.pathname.endsWith('/login') && location.hash.length > 1;
 
 /**
- * The code of the link that the server prints when it starts: `/console/login#CODE`. It works once, so it is taken out of
- * the address before it is used, and asking for it again answers nothing.
+ * The code of the link that the server prints when it starts: `/console/login#CODE`. It works once,
+ * so it is taken out of the address before it is used, and asking for it again answers nothing.
  */
 const takeLinkCode = (): string | undefined => {
   if (!hasLinkCode()) return undefined;

@@ -1,6 +1,8 @@
 import type { Usage } from '../../api/usage';
 
-/** A cell is quoted, and text that a spreadsheet would read as a formula begins with an apostrophe. */
+/**
+ * A cell is quoted, and text that a spreadsheet would read as a formula begins with an apostrophe.
+ */
 const cellOf = (value: string | number | undefined): string => {
   const text = value === undefined ? '' : String(value);
   const plain = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -11,7 +13,10 @@ const cellOf = (value: string | number | undefined): string => {
 export const tiersOf = ({ assets }: Usage): string[] =>
   [...new Set(assets.flatMap((asset) => Object.keys(asset.delivered_seconds_by_resolution)))].sort();
 
-/** One line per asset: its ID, state, passthrough, and the seconds that were sent in total and by resolution. */
+/**
+ * One line per asset: its ID, state, passthrough, and the seconds that were sent in total and by
+ * resolution.
+ */
 export const writeUsageCsv = (usage: Usage): string => {
   const tiers = tiersOf(usage);
   const head = ['asset_id', 'asset_state', 'passthrough', 'delivered_seconds', ...tiers];

@@ -6,7 +6,10 @@ export interface CodeSample {
   readonly source: string;
 }
 
-/** Methods of `@mux/mux-node`; operations without one are sent with the method of the client for any path. */
+/**
+ * Methods of `@mux/mux-node`; operations without one are sent with the method of the client for any
+ * path.
+ */
 const sdkMethods: Readonly<Record<string, string>> = {
   createAsset: 'video.assets.create',
   listAssets: 'video.assets.list',
@@ -50,15 +53,18 @@ const sdkMethods: Readonly<Record<string, string>> = {
   whoami: 'system.utilities.whoami',
 };
 
-/** `:assetId` is written `ASSET_ID`; a name with a fixed set of values is written as the value `summarize`. */
+/**
+ * `:assetId` is written `ASSET_ID`; a name with a fixed set of values is written as the value
+ * `summarize`.
+ */
 const placeholder = (name: string): string =>
   name === 'workflow' ? 'summarize' : name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
 const json = (value: unknown): string => JSON.stringify(value, undefined, 2);
 
 /**
- * Programs that send one request. They read `MUX_BASE_URL`, `MUX_TOKEN_ID` and `MUX_TOKEN_SECRET`, the variables of the official
- * SDK. Path parameters are placeholders in capital letters.
+ * Programs that send one request. They read `MUX_BASE_URL`, `MUX_TOKEN_ID` and `MUX_TOKEN_SECRET`,
+ * the variables of the official SDK. Path parameters are placeholders in capital letters.
  */
 export const codeSamples = (id: string, operation: Operation, body?: object): readonly CodeSample[] => {
   const { method, success } = operation;

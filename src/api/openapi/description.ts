@@ -8,7 +8,9 @@ export interface Description {
   /** What it does beyond its summary, in sentences. */
   readonly details: string;
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** The schema that validates request bodies; `none` for an operation that does not read a body. */
+  /**
+   * The schema that validates request bodies; `none` for an operation that does not read a body.
+   */
   readonly body?: TSchema | 'none';
   /** A valid body. */
   readonly example?: object;

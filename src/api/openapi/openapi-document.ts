@@ -42,7 +42,9 @@ export interface OpenApiDocument {
   readonly [part: string]: unknown;
 }
 
-/** Lists what is missing from the document, one sentence each; empty when the document is complete. */
+/**
+ * Lists what is missing from the document, one sentence each; empty when the document is complete.
+ */
 export const undocumented = ({
   operations: table,
   descriptions: described,
@@ -70,7 +72,10 @@ export const undocumented = ({
   ];
 };
 
-/** Lists the failures that an operation may return. The body of any request except GET is read, even if it is not used. */
+/**
+ * Lists the failures that an operation may return. The body of any request except GET is read, even
+ * if it is not used.
+ */
 const failuresOf = ({ method, path, permission }: Operation, { query, canConflict }: Description): ErrorCode[] => [
   ...(query || method !== 'GET' ? (['invalid_parameters'] as const) : []),
   'unauthorized',
@@ -183,8 +188,8 @@ Authenticate with an access token over HTTP Basic: its ID is the user name, its 
 JSON in UTF-8. Unknown fields are ignored, and \`null\` counts as absent. Fields without a value are omitted from responses.`;
 
 /**
- * Builds the OpenAPI 3.1 document from the table of operations and the schemas that validate requests. Schemas with a title
- * appear once, under `components`.
+ * Builds the OpenAPI 3.1 document from the table of operations and the schemas that validate
+ * requests. Schemas with a title appear once, under `components`.
  */
 export const openApiDocument = (api: ApiPart): OpenApiDocument => {
   const { operations, descriptions, pathParameters } = api;

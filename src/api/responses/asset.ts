@@ -173,8 +173,9 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
 const listed = new WeakMap<AssetView['asset'], Wire>();
 
 /**
- * Like `serializeAsset`, for lists: an asset that has not changed is the same object at the next read of its page, and so
- * is the result, unless it contains a signed URL, which expires. Callers must not change it.
+ * Like `serializeAsset`, for lists: an asset that has not changed is the same object at the next
+ * read of its page, and so is the result, unless it contains a signed URL, which expires. Callers
+ * must not change it.
  */
 export const serializeListedAsset = (view: AssetView): Wire => {
   const isLasting = view.master?.url === undefined && view.shots?.manifestUrl === undefined;

@@ -27,7 +27,10 @@ export interface SigningKeyRecord {
   readonly created_at: Date;
 }
 
-/** `privateKeyPem` is given only for the answer to the creation; it is written as the base64 of the PEM text. */
+/**
+ * `privateKeyPem` is given only for the answer to the creation; it is written as the base64 of the
+ * PEM text.
+ */
 export const serializeSigningKey = ({ id, created_at }: SigningKeyRecord, privateKeyPem?: string) => ({
   id,
   created_at: unixText(created_at),

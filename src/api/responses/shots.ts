@@ -31,7 +31,10 @@ export const serializeShots = ({ shots, manifestUrl }: ShotsView): Wire =>
     errors: shots.error,
   });
 
-/** Shots inside an event, with the `passthrough` and `meta` of the asset so that receivers can identify it. */
+/**
+ * Shots inside an event, with the `passthrough` and `meta` of the asset so that receivers can
+ * identify it.
+ */
 export const serializeShotsEvent = (
   view: ShotsView,
   { passthrough, meta }: { readonly passthrough: string | null; readonly meta: object | null },

@@ -55,7 +55,10 @@ export const serializeRenditionEvent = (rendition: RenditionRecord): Wire =>
 const serializeFile = ({ name, ext, width, height, bitrate, size_bytes: sizeBytes }: RenditionRecord): Wire =>
   withoutNulls({ name, ext, width, height, bitrate, filesize: sizeBytes === null ? null : String(sizeBytes) });
 
-/** The renditions of an asset: files with a status each, or the files of `mp4_support`, which have one overall status. */
+/**
+ * The renditions of an asset: files with a status each, or the files of `mp4_support`, which have
+ * one overall status.
+ */
 export const serializeRenditions = (
   {
     mp4_support: support,

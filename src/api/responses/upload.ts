@@ -85,13 +85,18 @@ export const serializeUpload = (upload: UploadRecord, url?: string): Record<stri
 
 const LISTS: readonly string[] = ['inputs', 'input', 'playback_policies', 'playback_policy'];
 
-/** Writes each of these fields as a list: older rows may hold a single value, which SDKs can't read. */
+/**
+ * Writes each of these fields as a list: older rows may hold a single value, which SDKs can't read.
+ */
 const withLists = (settings: UploadRecord['new_asset_settings']): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [name, LISTS.includes(name) ? [value].flat() : value]),
   );
 
-/** An upload inside an event: without its URL, which gives access, and without deprecated field names. */
+/**
+ * An upload inside an event: without its URL, which gives access, and without deprecated field
+ * names.
+ */
 export const serializeUploadEvent = (upload: UploadRecord): Record<string, unknown> => {
   const { input, playback_policy: policies, ...settings } = withLists(upload.new_asset_settings);
   return {

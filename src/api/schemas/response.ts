@@ -1,7 +1,8 @@
 import { type TSchema, Type } from 'typebox';
 
 /**
- * Parts of API answers. A schema with a title appears once in the document, under that name, and is referred to elsewhere.
+ * Parts of API answers. A schema with a title appears once in the document, under that name, and is
+ * referred to elsewhere.
  */
 
 export const id = (description: string) => Type.String({ description });

@@ -4,8 +4,8 @@ import { CreateAssetBody } from './asset.js';
 export const NEW_ASSET_SETTINGS = 'The asset to create from the file. Takes the same fields as "Create an asset"';
 
 /**
- * Body of POST /video/v1/uploads. The first input in its settings is the uploaded file and has no `url`, unless it can only
- * be an additional input.
+ * Body of POST /video/v1/uploads. The first input in its settings is the uploaded file and has no
+ * `url`, unless it can only be an additional input.
  */
 export const CreateUploadBody = Type.Object({
   cors_origin: Type.Optional(

@@ -34,7 +34,8 @@ export const validateCreateAsset = (body: unknown, defaultVideoQuality: VideoQua
 };
 
 /**
- * Returns the settings in full: drops a deprecated name if the new one is given, and expands short forms.
+ * Returns the settings in full: drops a deprecated name if the new one is given, and expands short
+ * forms.
  * @param firstPosition as in `validateInputs`
  */
 export const writeOut = (
@@ -95,8 +96,8 @@ export const toRequest = (
 };
 
 /**
- * Checks the rules between fields. `settings` is what the caller wrote; paths are relative to it. `firstPosition` is as in
- * `validateInputs`.
+ * Checks the rules between fields. `settings` is what the caller wrote; paths are relative to it.
+ * `firstPosition` is as in `validateInputs`.
  */
 export const validateTogether = (
   request: AssetRequest,

@@ -11,7 +11,10 @@ const SETTINGS = 'new_asset_settings';
 /** The current and the deprecated name. */
 const INPUTS: readonly string[] = ['inputs', 'input'];
 const DEFAULT_TIMEOUT_SECONDS = 3600;
-/** A placeholder URL for the uploaded file while the rules for inputs are checked; it never refers to an asset. */
+/**
+ * A placeholder URL for the uploaded file while the rules for inputs are checked; it never refers
+ * to an asset.
+ */
 const UPLOADED_FILE = 'https://upload.invalid/';
 
 /**
@@ -49,7 +52,10 @@ const withoutEmptyInputs = (settings: Record<string, unknown>): Record<string, u
     ),
   );
 
-/** Adds a placeholder URL to the first input, which must not have one, so that it can be checked like any other input. */
+/**
+ * Adds a placeholder URL to the first input, which must not have one, so that it can be checked
+ * like any other input.
+ */
 const withMainUrl = (settings: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
   const full = { ...settings };
   for (const name of INPUTS) {

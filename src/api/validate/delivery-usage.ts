@@ -11,7 +11,8 @@ const MAX_AGE_SECONDS = 90 * 24 * HOUR_SECONDS;
 const AGE_TOLERANCE_SECONDS = 10;
 
 /**
- * Parameters of GET /video/v1/delivery-usage. The default timeframe is the hour from 13 to 12 hours before `now`.
+ * Parameters of GET /video/v1/delivery-usage. The default timeframe is the hour from 13 to 12 hours
+ * before `now`.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateDeliveryUsageQuery = (query: Readonly<Record<string, unknown>>, now: Date): DeliveryUsageQuery => {

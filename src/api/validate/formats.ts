@@ -31,7 +31,10 @@ const overlayLength = (text: string): string | undefined =>
 const overlaySize = (text: string): string | undefined =>
   overlayLength(text) ?? (Number.parseFloat(text) > 0 ? undefined : 'must be greater than 0');
 
-/** The `format` names of the schemas. Each function returns what is wrong with a string, or undefined if it is valid. */
+/**
+ * The `format` names of the schemas. Each function returns what is wrong with a string, or
+ * undefined if it is valid.
+ */
 export const formats: Readonly<Record<string, (text: string) => string | undefined>> = {
   'input-url': (text) =>
     isWebUrl(text) || assetIdOfUrl(text) || bucketObjectOf(text) ? undefined : 'must be a valid URL',

@@ -11,9 +11,9 @@ import { isObject, type Path, type Problems } from '../../lib/problems.js';
 import { OverlaySettings } from '../schemas/input.js';
 
 /**
- * Removes settings that are ignored: settings of text tracks on other inputs, and overlay settings without a value, which
- * an official SDK sends with every input. An additional input without a `type` keeps its `closed_captions`, which a later
- * check rejects.
+ * Removes settings that are ignored: settings of text tracks on other inputs, and overlay settings
+ * without a value, which an official SDK sends with every input. An additional input without a
+ * `type` keeps its `closed_captions`, which a later check rejects.
  */
 export const withoutIgnoredSettings = (input: unknown, position: number): unknown => {
   if (!isObject(input)) return input;
@@ -35,8 +35,8 @@ const withoutEmptyValues = (settings: Record<string, unknown>): Record<string, u
 };
 
 /**
- * True when the first input of a direct upload is an additional input, so that the uploaded file comes before it: it has a
- * `url` and is a text track, an audio track or an overlay.
+ * True when the first input of a direct upload is an additional input, so that the uploaded file
+ * comes before it: it has a `url` and is a text track, an audio track or an overlay.
  */
 export const impliesMainInput = (first: unknown): boolean => {
   const input = withoutIgnoredSettings(first, 1);
@@ -119,7 +119,10 @@ const validateClip = (input: AssetInput, position: number, at: Path, problems: P
   }
 };
 
-/** Names must be unique among text tracks and among audio tracks; the name of the first input applies to its own audio. */
+/**
+ * Names must be unique among text tracks and among audio tracks; the name of the first input
+ * applies to its own audio.
+ */
 const validateNames = (inputs: readonly AssetInput[], firstPosition: 0 | 1, path: Path, problems: Problems): void => {
   const names = { text: new Set<string>(), audio: new Set<string>() };
   const claim = (group: 'text' | 'audio', name: string | undefined, at: Path): void => {

@@ -14,7 +14,10 @@ export const readPositive = (query: Query, name: string, fallback: number, probl
 
 const LIMITS = { default: 25, max: 100 };
 
-/** Reads `limit`, reduced to the maximum if it is larger, and `page`; errors are added to `problems`. */
+/**
+ * Reads `limit`, reduced to the maximum if it is larger, and `page`; errors are added to
+ * `problems`.
+ */
 export const readPage = (query: Query, problems: Problems, limits = LIMITS): PageQuery => {
   const limit = Math.min(readPositive(query, 'limit', limits.default, problems), limits.max);
   const page = readPositive(query, 'page', 1, problems);

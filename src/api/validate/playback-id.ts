@@ -5,7 +5,9 @@ import { requireJsonObject, validate } from './validate.js';
 
 export const DRM_NEEDS_QUALITY = 'DRM playback requires video_quality plus or premium';
 
-/** True for a complete DRM request; a missing configuration is reported before other DRM problems. */
+/**
+ * True for a complete DRM request; a missing configuration is reported before other DRM problems.
+ */
 export const isDrm = (entry: NewPlaybackId): boolean =>
   entry.policy === 'drm' && entry.drm_configuration_id !== undefined;
 

@@ -20,7 +20,9 @@ export const validateCreateTrack = (body: unknown): NewTrack => {
   return track;
 };
 
-/** Body of PATCH …/tracks/{id} for a track of this type. @throws KinoraError `invalid_parameters` */
+/**
+ * Body of PATCH …/tracks/{id} for a track of this type. @throws KinoraError `invalid_parameters`
+ */
 export const validateUpdateTrack = (body: unknown, type: 'video' | 'audio' | 'text'): TrackUpdate => {
   const problems = new Problems();
   const settings = requireJsonObject(body);

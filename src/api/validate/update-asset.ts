@@ -4,7 +4,8 @@ import { UpdateAssetBody } from '../schemas/asset.js';
 import { requireJsonObject, validate } from './validate.js';
 
 /**
- * Body of PATCH /video/v1/assets/{id}. Whether the thumbnail time is valid is checked later, when the asset is known.
+ * Body of PATCH /video/v1/assets/{id}. Whether the thumbnail time is valid is checked later, when
+ * the asset is known.
  * @throws KinoraError `invalid_parameters`
  */
 export const validateUpdateAsset = (body: unknown): AssetUpdate => {

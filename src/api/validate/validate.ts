@@ -33,9 +33,10 @@ interface SchemaKeywords {
 }
 
 /**
- * Checks a JSON value against a schema, without coercion, and returns the known part: unknown fields are removed, and
- * `null` counts as absent. Of several alternatives it checks only the first, the full form; short forms must be expanded
- * before. If there is a problem, the returned value must not be used.
+ * Checks a JSON value against a schema, without coercion, and returns the known part: unknown
+ * fields are removed, and `null` counts as absent. Of several alternatives it checks only the
+ * first, the full form; short forms must be expanded before. If there is a problem, the returned
+ * value must not be used.
  */
 export const validate = <T extends TSchema>(schema: T, value: unknown, path: Path, problems: Problems): Static<T> =>
   check(schema as SchemaKeywords, value, path, problems) as Static<T>;
@@ -66,7 +67,10 @@ const checkString = (schema: SchemaKeywords, value: unknown, path: Path, problem
   return value;
 };
 
-/** Matches NUL and lone surrogates: JSON allows them, but PostgreSQL can't store them in text or jsonb. */
+/**
+ * Matches NUL and lone surrogates: JSON allows them, but PostgreSQL can't store them in text or
+ * jsonb.
+ */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 const stringComplaint = (schema: SchemaKeywords, text: string): string | undefined => {

@@ -10,12 +10,15 @@ type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
 const LIFETIME_MS = 24 * 3600_000;
 
 /**
- * Unix seconds at which a URL that is valid from `from` expires; access to a master that becomes ready at that time
- * expires with it.
+ * Unix seconds at which a URL that is valid from `from` expires; access to a master that becomes
+ * ready at that time expires with it.
  */
 export const expirySeconds = (from: Date): number => Math.ceil((from.getTime() + LIFETIME_MS) / 1000);
 
-/** The master of this order; undefined when there is none. An audio-only master has a different file name. */
+/**
+ * The master of this order; undefined when there is none. An audio-only master has a different file
+ * name.
+ */
 export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
   asset.master_id === null
     ? undefined

@@ -29,7 +29,9 @@ export const viewAsset = async (
   assetId: string,
 ): Promise<AssetView> => toAssetView(context, (await findAssetView(tx, assetId))!);
 
-/** @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments */
+/**
+ * @throws KinoraError `not_found` for unknown and malformed IDs and for those of other environments
+ */
 export const getAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<AssetView> => {
   const row = isId(assetId) ? await readAssetView(context.database, environmentId, assetId) : undefined;
   if (!row) throw new KinoraError('not_found');

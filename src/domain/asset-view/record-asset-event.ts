@@ -8,8 +8,8 @@ import { makeEvent, recordEvent } from '../events/record-event.js';
 import { toAssetView } from './get-asset.js';
 
 /**
- * Records an event about an asset in its current state in the transaction. For a deletion, call it before the row is
- * removed.
+ * Records an event about an asset in its current state in the transaction. For a deletion, call it
+ * before the row is removed.
  */
 export const recordAssetEvent = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'artifactUrls'>,

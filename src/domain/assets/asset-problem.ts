@@ -56,8 +56,8 @@ export const getAssetProblem = async (
 
 /**
  * Creates an asset with the input and the settings of an errored one, which stays as it is.
- * @throws KinoraError `not_found`; `conflict` when the asset is not errored or its input is not available any more;
- * `invalid_parameters` when its settings refer to something that was deleted
+ * @throws KinoraError `not_found`; `conflict` when the asset is not errored or its input is not
+ * available any more; `invalid_parameters` when its settings refer to something that was deleted
  */
 export const retryAsset = async (
   context: DomainContext,

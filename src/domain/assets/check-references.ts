@@ -31,7 +31,10 @@ export const checkReferences = async (
   problems.throwIfAny(request.body);
 };
 
-/** @throws KinoraError `invalid_parameters` when the main input is in a bucket that inputs may not name */
+/**
+ * @throws KinoraError `invalid_parameters` when the main input is in a bucket that inputs may not
+ * name
+ */
 export const checkBucket = (allowedPaths: readonly BucketPath[], request: AssetRequest): void => {
   const object = bucketObjectOf(request.inputs[0]?.url ?? '');
   if (!object || allowedPaths.some((path) => isUnderPath(object, path))) return;

@@ -11,7 +11,8 @@ export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => 
 
 /**
  * Links a clip to the files of its source, which are kept even when the source is deleted.
- * @throws KinoraError `invalid_parameters` when the source has been deleted since the request was checked
+ * @throws KinoraError `invalid_parameters` when the source has been deleted since the request was
+ * checked
  */
 export const attachClip = async (
   tx: Transaction,

@@ -7,9 +7,10 @@ import { COPIED_POSITION } from '../tracks/copied-position.js';
 import { claimName } from '../tracks/track-name.js';
 
 /**
- * Gives a clip the text and alternate audio tracks that are ready on its source. Until the ingest has cut them, they
- * refer to the same files; the source's tracks may be deleted in the meantime. `taken` lists the names that the clip
- * already uses. Returns the names of those that are not ready, which the clip will not have.
+ * Gives a clip the text and alternate audio tracks that are ready on its source. Until the ingest
+ * has cut them, they refer to the same files; the source's tracks may be deleted in the meantime.
+ * `taken` lists the names that the clip already uses. Returns the names of those that are not
+ * ready, which the clip will not have.
  */
 export const copyTracks = async (
   tx: Transaction,
@@ -44,7 +45,8 @@ export const copyTracks = async (
     ]);
     await insertTrackMedia(tx, {
       track_id: id,
-      // Text is cut from what is stored of the track itself; audio may itself come from another asset.
+      // Text is cut from what is stored of the track itself; audio may itself come from another
+      // asset.
       source_asset_id: (plan && source.source_asset_id) ?? source.asset_id,
       source_track_id: (plan && source.source_track_id) ?? source.id,
       ...(plan && {

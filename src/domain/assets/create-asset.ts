@@ -19,7 +19,8 @@ import { copyTracks } from './copy-tracks.js';
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
 
 /**
- * Creates an asset and queues its ingest in one transaction. `requestId` names the request that asked for it.
+ * Creates an asset and queues its ingest in one transaction. `requestId` names the request that
+ * asked for it.
  * @throws KinoraError `invalid_parameters` when something it refers to does not exist
  */
 export const createAsset = async (
@@ -46,7 +47,10 @@ export interface NewAsset {
   readonly requestId?: string | undefined;
 }
 
-/** Creates the asset of a checked request, queues its ingest and records its creation in the caller's transaction. */
+/**
+ * Creates the asset of a checked request, queues its ingest and records its creation in the
+ * caller's transaction.
+ */
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,

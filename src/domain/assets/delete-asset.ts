@@ -15,8 +15,8 @@ import { cancelTrackWork, purgeTracks } from '../tracks/delete-track.js';
 import { cancelMaster } from './master-access.js';
 
 /**
- * Deletes an asset in any state: removes its rows immediately, stops a running ingest, and removes files in the
- * background.
+ * Deletes an asset in any state: removes its rows immediately, stops a running ingest, and removes
+ * files in the background.
  * @throws KinoraError `not_found`
  */
 export const deleteAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<void> => {
@@ -41,11 +41,12 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     for (const { id, status } of renditions)
       if (status === 'preparing') await context.queue.cancel(queues.makeRendition, id, tx);
     await context.queue.enqueue(queues.purgeAsset, { assetId }, {}, tx);
-    // If clips keep the files of the asset, the files of each track are removed separately once no clip plays them.
+    // If clips keep the files of the asset, the files of each track are removed separately once no
+    // clip plays them.
     const own = (await isSourceUsed(tx, assetId)) ? tracks.map(({ id: trackId }) => ({ assetId, trackId })) : [];
     await purgeTracks(context, tx, [...own, ...borrowed]);
-    // A clip may have been the last user of the files of an asset that was deleted before. This needs a new job,
-    // because a running one may have found the files in use.
+    // A clip may have been the last user of the files of an asset that was deleted before. This
+    // needs a new job, because a running one may have found the files in use.
     for (const ownerId of used) {
       if (!(await findAssetById(tx, ownerId)) && !(await isSourceUsed(tx, ownerId)))
         await context.queue.enqueue(queues.purgeAsset, { assetId: ownerId }, { again: true }, tx);
@@ -55,7 +56,10 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
   context.onAssetDeleted(assetId, playbackIds);
 };
 
-/** Runs when a test asset's day has passed; it is not an error if the owner deleted the asset before. */
+/**
+ * Runs when a test asset's day has passed; it is not an error if the owner deleted the asset
+ * before.
+ */
 export const deleteTestAsset = async (context: DomainContext, assetId: string): Promise<void> => {
   const environmentId = await findEnvironmentOf(context.database.queryable, assetId);
   if (environmentId !== undefined) await deleteAsset(context, environmentId, assetId);

@@ -57,8 +57,8 @@ type Context = Pick<
 >;
 
 /**
- * What the ingest job reads and writes of an asset. Writes after deletion or after a final status do nothing; events
- * for webhooks are recorded with each change.
+ * What the ingest job reads and writes of an asset. Writes after deletion or after a final status
+ * do nothing; events for webhooks are recorded with each change.
  */
 export class IngestState {
   readonly #context: Context;
@@ -116,7 +116,10 @@ export class IngestState {
     return countCrash(this.#db, assetId);
   }
 
-  /** `ready`, tracks and progress become visible together. False when the asset has been deleted in the meantime. */
+  /**
+   * `ready`, tracks and progress become visible together. False when the asset has been deleted in
+   * the meantime.
+   */
   async complete(assetId: string, ready: ReadyAsset): Promise<boolean> {
     const context = this.#context;
     const completed = await context.database.transaction(async (tx) => {
@@ -170,7 +173,10 @@ export class IngestState {
   }
 }
 
-/** The loss in segments made before the asset was ready, unless the ingest itself has counted the lost frames. */
+/**
+ * The loss in segments made before the asset was ready, unless the ingest itself has counted the
+ * lost frames.
+ */
 const earlyLoss = ({ frames_lost: message }: Row<'asset'>, warnings: readonly SourceWarning[]): SourceWarning[] =>
   message === null || warnings.some(({ type }) => type === 'frames_lost') ? [] : [{ type: 'frames_lost', message }];
 
@@ -229,7 +235,9 @@ const trackRows = (
   return rows;
 };
 
-/** The `errors` object of an asset whose ingest failed. The messages are part of the API contract. */
+/**
+ * The `errors` object of an asset whose ingest failed. The messages are part of the API contract.
+ */
 const assetErrors = (error: unknown): { type: string; messages: readonly string[] } => {
   if (isInputError(error)) return { type: 'invalid_input', messages: error.messages };
   const messages = ['The asset could not be processed.'];

@@ -24,7 +24,8 @@ type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>;
 type MasterRow = Pick<Row<'asset'>, 'id' | 'master_id' | 'resolution_tier'>;
 
 /**
- * Grants or removes access to the master of an asset. If the asset is not ready yet, the master is made when it is.
+ * Grants or removes access to the master of an asset. If the asset is not ready yet, the master is
+ * made when it is.
  * @throws KinoraError `not_found`, `invalid_parameters` for an errored asset
  */
 export const setMasterAccess = (

@@ -22,7 +22,8 @@ export interface MasterDownload {
 
 /**
  * Opens the file of a signed master URL.
- * @throws KinoraError `not_found` (no such asset), `forbidden` (not a URL of this master, or expired)
+ * @throws KinoraError `not_found` (no such asset), `forbidden` (not a URL of this master, or
+ * expired)
  */
 export type OpenMaster = (download: MasterDownload) => Promise<OpenedFile>;
 

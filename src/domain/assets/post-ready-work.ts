@@ -8,8 +8,9 @@ import { orderMaster } from './master-access.js';
 import { orderShots } from './shots.js';
 
 /**
- * Starts what was requested when the asset was created but requires a ready asset. Call it in the transaction that
- * makes the asset ready, after that event. If any of it fails, the asset stays ready.
+ * Starts what was requested when the asset was created but requires a ready asset. Call it in the
+ * transaction that makes the asset ready, after that event. If any of it fails, the asset stays
+ * ready.
  */
 export const startPostReadyWork = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls' | 'recognizesSpeech' | 'assetHook'>,

@@ -30,7 +30,8 @@ type Context = Pick<DomainContext, 'database' | 'clock' | 'artifactUrls'>;
 
 /**
  * Opens the shots of a signed URL.
- * @throws KinoraError `not_found` (no asset, or it has no shots), `forbidden` (not a URL of these shots, or expired)
+ * @throws KinoraError `not_found` (no asset, or it has no shots), `forbidden` (not a URL of these
+ * shots, or expired)
  */
 export const openShotList = async (
   { database, clock, artifactUrls }: Context,

@@ -21,7 +21,8 @@ type AssetRow = Pick<Row<'asset'>, 'id' | 'environment_id' | 'resolution_tier' |
 
 /**
  * Orders the shots of a ready asset.
- * @throws KinoraError `not_found`, `invalid_parameters` when it is not ready, or they were ordered before
+ * @throws KinoraError `not_found`, `invalid_parameters` when it is not ready, or they were ordered
+ * before
  */
 export const createShots = (context: DomainContext, environmentId: string, assetId: string): Promise<ShotsView> =>
   withAsset(context, environmentId, assetId, async (tx, asset, shots) => {

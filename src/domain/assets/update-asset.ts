@@ -15,7 +15,8 @@ type Change = Parameters<typeof updateAssetRow>[2];
 
 /**
  * Changes the given fields and keeps the rest; an empty string clears a field.
- * @throws KinoraError `not_found`, `invalid_parameters` for a thumbnail time that the asset can't have
+ * @throws KinoraError `not_found`, `invalid_parameters` for a thumbnail time that the asset can't
+ * have
  */
 export const updateAsset = (
   context: DomainContext,

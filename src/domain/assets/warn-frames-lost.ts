@@ -9,8 +9,9 @@ import type { DomainContext } from '../context.js';
 const MAX_WAIT_MS = 2000;
 
 /**
- * Records the warning `frames_lost`, unless the asset has had it. While the asset is not ready, only the message is saved, and
- * the ingest records the warning. Never rejects: it resolves when this is committed, the database fails, or two seconds pass.
+ * Records the warning `frames_lost`, unless the asset has had it. While the asset is not ready,
+ * only the message is saved, and the ingest records the warning. Never rejects: it resolves when
+ * this is committed, the database fails, or two seconds pass.
  */
 export const warnFramesLost = async (
   { database, clock, wire, logger }: Pick<DomainContext, 'database' | 'clock' | 'wire'> & { readonly logger: Logger },

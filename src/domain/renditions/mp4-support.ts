@@ -55,7 +55,10 @@ const change = async (context: Context, tx: Transaction, asset: Row<'asset'>, su
   if (status === 'ready') await orderMp4Files(context, tx, { id: assetId, mp4_support: support });
 };
 
-/** Orders the `mp4_support` files of a ready asset, in the transaction that makes it ready or changes the value. */
+/**
+ * Orders the `mp4_support` files of a ready asset, in the transaction that makes it ready or
+ * changes the value.
+ */
 export const orderMp4Files = async (
   context: Context,
   tx: Transaction,
@@ -81,7 +84,9 @@ export const orderMp4Files = async (
   else await settleMp4Support(context, tx, assetId);
 };
 
-/** Reports the state of the files as a whole once all of them have ended. The asset must be locked. */
+/**
+ * Reports the state of the files as a whole once all of them have ended. The asset must be locked.
+ */
 export const settleMp4Support = async (context: Context, tx: Transaction, assetId: string): Promise<void> => {
   const statuses = (await listStaticRenditions(tx, [assetId])).map(({ status }) => status);
   if (statuses.includes('preparing')) return;

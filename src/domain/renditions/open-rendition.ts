@@ -16,8 +16,9 @@ export interface OpenedRendition extends DownloadContent {
 }
 
 /**
- * Opens files for download. Queries the database each time: a file is requested a few times per hour, and a deleted one
- * must disappear immediately. While the database is unavailable, files that were requested before are found in memory.
+ * Opens files for download. Queries the database each time: a file is requested a few times per
+ * hour, and a deleted one must disappear immediately. While the database is unavailable, files that
+ * were requested before are found in memory.
  */
 export class RenditionOpener {
   readonly #blobs: BlobStore;

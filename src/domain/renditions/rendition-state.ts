@@ -26,8 +26,8 @@ type Context = Pick<DomainContext, 'database' | 'clock' | 'wire' | 'queue' | 'ar
 type Change = Parameters<typeof updatePreparingRendition>[2];
 
 /**
- * What the job that makes files reads and writes. Writes after deletion or after a final status do nothing; events
- * for webhooks are recorded with each change.
+ * What the job that makes files reads and writes. Writes after deletion or after a final status do
+ * nothing; events for webhooks are recorded with each change.
  */
 export class RenditionState {
   readonly #context: Context;
@@ -74,8 +74,8 @@ export class RenditionState {
     if (!task) return;
     const { id: assetId, environment_id: environmentId } = task.asset;
     await context.database.transaction(async (tx) => {
-      // All transactions that change both take the locks in this order. Of several files that end at the same time,
-      // one sees that it is the last.
+      // All transactions that change both take the locks in this order. Of several files that end
+      // at the same time, one sees that it is the last.
       if (!(await lockAssetForUpdate(tx, environmentId, assetId))) return;
       const rendition = await updatePreparingRendition(tx, renditionId, { ...change, status });
       if (!rendition) return;
@@ -92,7 +92,10 @@ const renditionError = (error: unknown): { type: string; messages: string[] } =>
   return { type: 'internal_error', messages };
 };
 
-/** An asset that fails has no files. Call it in the transaction in which the ingest fails, after that event. */
+/**
+ * An asset that fails has no files. Call it in the transaction in which the ingest fails, after
+ * that event.
+ */
 export const failRenditions = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'artifactUrls'>,
   tx: Transaction,

@@ -23,8 +23,8 @@ export interface RenditionJob {
 type Rendition = Row<'static_rendition'>;
 
 /**
- * Creates the rows of a request in its order; their files are made when the asset is ready. Imported ones keep their
- * IDs.
+ * Creates the rows of a request in its order; their files are made when the asset is ready.
+ * Imported ones keep their IDs.
  */
 export const insertRequestedRenditions = async (
   context: Pick<DomainContext, 'clock'>,

@@ -62,8 +62,8 @@ export interface NewStaticRendition {
 }
 
 /**
- * Columns of an asset that its owner sets and changes. Requests have them under the same names; a column without a value
- * is null, and an empty text removes a value.
+ * Columns of an asset that its owner sets and changes. Requests have them under the same names; a
+ * column without a value is null, and an empty text removes a value.
  */
 const OWNER_COLUMNS = ['passthrough'] as const;
 type OwnerColumns = Pick<Row<'asset'>, (typeof OWNER_COLUMNS)[number]>;
@@ -77,7 +77,10 @@ export const ownerColumns = (request: { readonly [C in keyof OwnerColumns]?: unk
     }),
   );
 
-/** Columns that are set when an asset is created; those that can be changed later have endpoints of their own. */
+/**
+ * Columns that are set when an asset is created; those that can be changed later have endpoints of
+ * their own.
+ */
 const CREATION_COLUMNS = [
   'meta',
   'video_quality',
@@ -114,7 +117,10 @@ export interface AssetRequest {
   readonly inputsField: 'inputs' | 'input';
   /** Contains at least one input. */
   readonly inputs: readonly AssetInput[];
-  /** Each policy gets one playback ID, in this order, followed by those of `advancedPlaybackPolicies`. */
+  /**
+   * Each policy gets one playback ID, in this order, followed by those of
+   * `advancedPlaybackPolicies`.
+   */
   readonly playbackPolicies: readonly ('public' | 'signed')[];
   readonly advancedPlaybackPolicies: readonly NewPlaybackId[];
   readonly staticRenditions: readonly NewStaticRendition[];

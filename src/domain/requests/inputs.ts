@@ -7,8 +7,8 @@ const ASSET_URL = /^(?:mux|kinora):\/\/assets\/([^/?#]+)$/;
 export const assetIdOfUrl = (url: string): string | undefined => ASSET_URL.exec(url)?.[1];
 
 /**
- * Accepts an absolute http(s) URL exactly as written; it rejects what the URL parser would silently repair (spaces, one or
- * three slashes).
+ * Accepts an absolute http(s) URL exactly as written; it rejects what the URL parser would silently
+ * repair (spaces, one or three slashes).
  */
 export const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text);
 
@@ -17,7 +17,10 @@ type InputRole = 'main' | 'text' | 'audio' | 'overlay';
 
 type RoleSettings = Pick<AssetInput, 'type' | 'text_type' | 'language_code' | 'overlay_settings'>;
 
-/** @param position the main input is at 0; the first input of a direct upload may be at 1 (`impliesMainInput`) */
+/**
+ * @param position the main input is at 0; the first input of a direct upload may be at 1
+ * (`impliesMainInput`)
+ */
 export const roleOfInput = (input: RoleSettings, position: number): InputRole => {
   const { type, text_type, language_code, overlay_settings } = input;
   if (position === 0) return 'main';
@@ -35,6 +38,9 @@ export const isShorterThanAClip = (startSeconds: number, endSeconds: number): bo
 export const addClipTooShort = (input: Path, problems: Problems): void =>
   problems.add(input, `clip must be at least ${MIN_CLIP_SECONDS} seconds long`);
 
-/** Returns the URL as given but without `user:password@`, which is used for fetching and never shown. */
+/**
+ * Returns the URL as given but without `user:password@`, which is used for fetching and never
+ * shown.
+ */
 export const hideCredentials = (settings: object): { readonly url?: string } =>
   'url' in settings ? { ...settings, url: String(settings.url).replace(/^(https?:\/\/)[^/?#]*@/i, '$1') } : settings;

@@ -1,5 +1,5 @@
-// RFC 5646 section 2.1, without the reserved four-letter primary subtags and the longer ones, which were never assigned:
-// they would accept `auto` and `english` as languages.
+// RFC 5646 section 2.1, without the reserved four-letter primary subtags and the longer ones, which
+// were never assigned: they would accept `auto` and `english` as languages.
 const language = '[a-z]{2,3}(?:-[a-z]{3}){0,3}';
 const script = '(?:-[a-z]{4})?';
 const region = '(?:-(?:[a-z]{2}|[0-9]{3}))?';
@@ -21,8 +21,8 @@ const IRREGULAR = new Set(
 const distinct = (parts: readonly string[]): boolean => new Set(parts).size === parts.length;
 
 /**
- * Checks that a tag is well-formed (RFC 5646 section 2.2.9): it follows the grammar and repeats no variant or extension
- * singleton.
+ * Checks that a tag is well-formed (RFC 5646 section 2.2.9): it follows the grammar and repeats no
+ * variant or extension singleton.
  */
 export const isLanguageCode = (text: string): boolean => {
   const tag = text.toLowerCase();

@@ -16,8 +16,8 @@ export interface LockedTracks {
 }
 
 /**
- * Changes the tracks of an asset in one transaction, so that two requests can't use the same name, and updates
- * playlists immediately.
+ * Changes the tracks of an asset in one transaction, so that two requests can't use the same name,
+ * and updates playlists immediately.
  * @throws KinoraError `not_found`
  */
 export const changeTracks = async <T>(

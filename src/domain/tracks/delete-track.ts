@@ -9,7 +9,8 @@ import { changeTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
 
 /**
- * Removes a text or alternate audio track immediately; stops work on it, and removes its files in the background.
+ * Removes a text or alternate audio track immediately; stops work on it, and removes its files in
+ * the background.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const deleteTrack = (
@@ -52,8 +53,8 @@ export const cancelTrackWork = async (
 };
 
 /**
- * Removes the files of deleted tracks unless something still plays them. Each call enqueues new jobs, because a
- * running one may have found the files in use.
+ * Removes the files of deleted tracks unless something still plays them. Each call enqueues new
+ * jobs, because a running one may have found the files in use.
  */
 export const purgeTracks = async (
   { queue }: Pick<DomainContext, 'queue'>,

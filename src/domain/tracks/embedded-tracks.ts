@@ -77,7 +77,10 @@ const tell = (kind: string, streams: readonly (TextFacts | AudioFacts)[], remedy
   return [{ type: 'stream_dropped', message: `The ${kind} ${which} ${list.join(', ')} ${are} left out. ${remedy}` }];
 };
 
-/** Files use three-letter language codes (ISO 639-2) or none; the API requires BCP 47: `eng` becomes `en`. */
+/**
+ * Files use three-letter language codes (ISO 639-2) or none; the API requires BCP 47: `eng` becomes
+ * `en`.
+ */
 export const languageOf = (fileLanguage: string | undefined): string => {
   if (fileLanguage === undefined || !isLanguageCode(fileLanguage)) return 'und';
   return Intl.getCanonicalLocales(fileLanguage)[0] ?? 'und';
@@ -90,7 +93,9 @@ export const labelName = ({ title, language }: StreamLabel, otherwise: string): 
   return code === 'und' ? otherwise : languageName(code);
 };
 
-/** Creates the tracks of an asset that becomes ready, in the transaction, and queues their ingest. */
+/**
+ * Creates the tracks of an asset that becomes ready, in the transaction, and queues their ingest.
+ */
 export const insertEmbeddedTracks = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,
   tx: Transaction,

@@ -13,9 +13,9 @@ import { recordTrackEvent } from './record-track-event.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /**
- * Without speech recognition, the tracks of a creation request stay `preparing` for at least this long after the
- * asset is ready. Clients that poll expect them in this state in the first response that says `ready`, but their job
- * ends immediately.
+ * Without speech recognition, the tracks of a creation request stay `preparing` for at least this
+ * long after the asset is ready. Clients that poll expect them in this state in the first response
+ * that says `ready`, but their job ends immediately.
  */
 const PREPARING_MS = 10_000;
 
@@ -83,13 +83,19 @@ const requestedSubtitles = async (
     return [{ audioTrackId: audio?.id, entries }];
   });
 
-/** Creates the tracks of the generated subtitles in the creation request; an input without audio has none. */
+/**
+ * Creates the tracks of the generated subtitles in the creation request; an input without audio has
+ * none.
+ */
 export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string): Promise<void> => {
   const tracks = await listTracks(tx, [assetId]);
   await insertTracks(tx, generatedRows(assetId, tracks, await requestedSubtitles(tx, assetId, tracks)));
 };
 
-/** Announces the tracks of `insertGeneratedSubtitles` and queues the work on them, after the asset's ready event. */
+/**
+ * Announces the tracks of `insertGeneratedSubtitles` and queues the work on them, after the asset's
+ * ready event.
+ */
 export const startGeneratedSubtitles = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'queue' | 'recognizesSpeech'>,
   tx: Transaction,

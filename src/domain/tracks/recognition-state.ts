@@ -16,7 +16,10 @@ export interface TrackAudio {
   readonly durationMs: number;
 }
 
-/** What speech recognition reads and writes of a track. Writes after deletion or after a final status do nothing. */
+/**
+ * What speech recognition reads and writes of a track. Writes after deletion or after a final
+ * status do nothing.
+ */
 export class RecognitionState {
   readonly #db: Queryable;
 
@@ -30,8 +33,8 @@ export class RecognitionState {
   }
 
   /**
-   * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it has failed or has
-   * been deleted
+   * @throws KinoraError `unavailable` while the audio track is preparing, `invalid_input` when it
+   * has failed or has been deleted
    */
   async findAudio(assetId: string, audioTrackId: string | null): Promise<TrackAudio> {
     const track = audioTrackId === null ? undefined : await findTrack(this.#db, assetId, audioTrackId);

@@ -54,13 +54,15 @@ export const insertSideCars = async (
       },
     ];
   });
-  // One by one, so that the order of creation does not depend on how the database inserts several rows.
+  // One by one, so that the order of creation does not depend on how the database inserts several
+  // rows.
   for (const row of rows) await insertTracks(tx, [row]);
   return taken;
 };
 
 /**
- * Records events for the tracks of the creation request when the asset becomes ready, and queues the unfinished ones.
+ * Records events for the tracks of the creation request when the asset becomes ready, and queues
+ * the unfinished ones.
  */
 export const announceSideCars = async (
   context: Pick<DomainContext, 'clock' | 'wire' | 'queue'>,

@@ -44,9 +44,9 @@ export const getCues = async (context: Context, of: TrackOf): Promise<Cue[]> => 
 };
 
 /**
- * Replaces a text track with one that has other cues and the same name, language and passthrough. It is a new track with
- * a new ID, because players may keep the text of an ID. The old track is removed in the transaction that adds the new
- * one, so a failure leaves it as it was.
+ * Replaces a text track with one that has other cues and the same name, language and passthrough.
+ * It is a new track with a new ID, because players may keep the text of an ID. The old track is
+ * removed in the transaction that adds the new one, so a failure leaves it as it was.
  * @throws KinoraError `not_found`, `invalid_parameters`
  */
 export const replaceCues = async (context: Context, of: TrackOf, cues: readonly Cue[]): Promise<Row<'track'>> => {
@@ -122,7 +122,10 @@ const getEditable = async (context: Context, { environmentId, assetId, trackId }
   if (type !== 'text' || status !== 'ready') throw invalidParameters('Only a ready text track has cues');
 };
 
-/** Stores a text, cut to the length of the asset, under the ID of a track that does not exist yet, and returns the ID. */
+/**
+ * Stores a text, cut to the length of the asset, under the ID of a track that does not exist yet,
+ * and returns the ID.
+ */
 const storeText = async (
   context: Context,
   { environmentId, assetId }: Omit<TrackOf, 'trackId'>,

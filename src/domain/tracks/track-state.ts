@@ -40,8 +40,8 @@ export interface ReadyAudio {
 /** What is known about the file of a track. */
 export interface TrackMedia {
   /**
-   * The asset and track under which the file and its index are stored. For a stream of the main file of an asset, both
-   * are the ID of that asset.
+   * The asset and track under which the file and its index are stored. For a stream of the main
+   * file of an asset, both are the ID of that asset.
    */
   readonly sourceAssetId: string;
   readonly sourceTrackId: string;
@@ -59,8 +59,9 @@ export interface TrackMedia {
 type Change = Parameters<typeof updatePreparingTrack>[2];
 
 /**
- * What the ingest of tracks reads and writes. Writes after deletion or after a final status do nothing. While the
- * asset is preparing, no events are recorded: `announceSideCars` does so when it is ready.
+ * What the ingest of tracks reads and writes. Writes after deletion or after a final status do
+ * nothing. While the asset is preparing, no events are recorded: `announceSideCars` does so when it
+ * is ready.
  */
 export class TrackState {
   readonly #context: DomainContext;
@@ -134,7 +135,9 @@ export class TrackState {
     return areTrackFilesNeeded(this.#db, trackId);
   }
 
-  /** What `input-info` shows for the track's input; does nothing for a track that was added later. */
+  /**
+   * What `input-info` shows for the track's input; does nothing for a track that was added later.
+   */
   async saveInputFile({ asset_id, input_position }: Row<'track'>, file: object): Promise<void> {
     if (input_position !== null) await saveInputFile(this.#db, asset_id, file, input_position);
   }
@@ -159,8 +162,8 @@ export class TrackState {
     const track = await context.database.transaction(async (tx) => {
       const before = await findTrackById(tx, trackId);
       const owner = before && (await findAssetById(tx, before.asset_id));
-      // All transactions that change both take the locks in this order. Of two tracks that end at the same time, the
-      // second sees the result of the first.
+      // All transactions that change both take the locks in this order. Of two tracks that end at
+      // the same time, the second sees the result of the first.
       const asset = owner && (await lockAssetForUpdate(tx, owner.environment_id, owner.id));
       const changed = asset && (await updatePreparingTrack(tx, trackId, { ...change, status }));
       if (!changed) return undefined;
@@ -176,7 +179,10 @@ export class TrackState {
   }
 }
 
-/** Stores how the audio is cut; in an asset without audio, the first track that becomes ready is the primary one. */
+/**
+ * Stores how the audio is cut; in an asset without audio, the first track that becomes ready is the
+ * primary one.
+ */
 const publishAudio = async (
   tx: Transaction,
   track: Row<'track'>,

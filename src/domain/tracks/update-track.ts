@@ -16,8 +16,8 @@ export interface TrackUpdate {
 }
 
 /**
- * Changes the given fields and keeps the rest: an empty `passthrough` clears it, an empty `name` is replaced by the
- * name of the language.
+ * Changes the given fields and keeps the rest: an empty `passthrough` clears it, an empty `name` is
+ * replaced by the name of the language.
  * @throws KinoraError `not_found`, `invalid_parameters` for a name that another track has
  */
 export const updateTrack = (

@@ -4,8 +4,9 @@ const ALLOWED_HEADERS = ['Content-Type', 'Content-Range'];
 const MAX_AGE_SECONDS = 3600;
 
 /**
- * The headers of every response at an upload URL, including errors. Pages from an origin other than the upload's get
- * none, so their browser hides the response from them; the bytes are accepted anyway.
+ * The headers of every response at an upload URL, including errors. Pages from an origin other than
+ * the upload's get none, so their browser hides the response from them; the bytes are accepted
+ * anyway.
  */
 export const corsHeaders = (
   corsOrigin: string,
@@ -33,7 +34,8 @@ export const preflightHeaders = (request: FastifyRequest['headers'], methods: st
     'access-control-allow-methods': methods,
     'access-control-allow-headers': [...ALLOWED_HEADERS, ...others].join(', '),
     'access-control-max-age': String(MAX_AGE_SECONDS),
-    // A page on the internet may send to a server in the local network: it was given the URL, which is a secret.
+    // A page on the internet may send to a server in the local network: it was given the URL, which
+    // is a secret.
     ...(request['access-control-request-private-network'] === 'true' && {
       'access-control-allow-private-network': 'true',
     }),

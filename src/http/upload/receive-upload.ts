@@ -15,9 +15,10 @@ interface Received {
 const IDLE_LIMIT_MS = 60_000;
 
 /**
- * Receives the content of a request. When it returns, the bytes are stored, and the asset exists if they were the
- * last.
- * @throws KinoraError as `UploadSessions.open` and `UploadSession`; `range_not_satisfiable` for a chunk after a gap
+ * Receives the content of a request. When it returns, the bytes are stored, and the asset exists if
+ * they were the last.
+ * @throws KinoraError as `UploadSessions.open` and `UploadSession`; `range_not_satisfiable` for a
+ * chunk after a gap
  */
 export const receiveUpload = async (
   sessions: UploadSessions,

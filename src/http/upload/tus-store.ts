@@ -4,7 +4,10 @@ import type { UploadSession } from '../../uploads/upload-session.js';
 
 export const TUS_EXTENSIONS = ['creation', 'creation-defer-length'] as const;
 
-/** An upload that is open for writing, as the tus protocol sees it: the bytes, the size and the end of its session. */
+/**
+ * An upload that is open for writing, as the tus protocol sees it: the bytes, the size and the end
+ * of its session.
+ */
 export class TusStore extends DataStore {
   override extensions = [...TUS_EXTENSIONS];
 
@@ -16,9 +19,10 @@ export class TusStore extends DataStore {
   }
 
   /**
-   * The upload already exists; creation declares the size of its file. For the same size the stored bytes are kept,
-   * because clients create again when a proxy answered for an unavailable server; if they then start at zero, they
-   * get a conflict and ask for the offset. A different size means a different file.
+   * The upload already exists; creation declares the size of its file. For the same size the stored
+   * bytes are kept, because clients create again when a proxy answered for an unavailable server;
+   * if they then start at zero, they get a conflict and ask for the offset. A different size means
+   * a different file.
    */
   override async create(upload: Upload): Promise<Upload> {
     const { isComplete, totalBytes } = this.session;

@@ -24,7 +24,10 @@ export const FILE_PREFIXES = [UPLOAD_PREFIX, TUS_PREFIX] as const;
 
 type UploadRequest = FastifyRequest<{ Params: { uploadId: string }; Querystring: Record<string, unknown> }>;
 
-/** A refused sender may continue for this long: a browser reads the response only when it has sent everything. */
+/**
+ * A refused sender may continue for this long: a browser reads the response only when it has sent
+ * everything.
+ */
 const REFUSED_BODY_MS = 60_000;
 
 /** Methods that HTTP servers know but the framework doesn't by default. */
@@ -46,7 +49,10 @@ interface Protocol {
   receive(upload: Row<'upload'>, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
-/** The URL to which the file of a direct upload is sent: whole or in chunks by PUT, or with the tus protocol. */
+/**
+ * The URL to which the file of a direct upload is sent: whole or in chunks by PUT, or with the tus
+ * protocol.
+ */
 export const uploadAddress = (deps: UploadAddressDeps): FastifyPluginAsync => {
   const { sessions, urls } = deps;
   const put: Protocol = {

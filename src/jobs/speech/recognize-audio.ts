@@ -48,8 +48,8 @@ const MAX_AUDIO_BYTES = 2 ** 20;
 const SEARCH_SHARE = 0.1;
 
 /**
- * Stores the words and the cues of some audio. Results are stored window by window, so that a restart continues after
- * the last one.
+ * Stores the words and the cues of some audio. Results are stored window by window, so that a
+ * restart continues after the last one.
  */
 export const recognizeAudio = async (deps: AudioDeps, task: AudioToRecognize): Promise<void> => {
   const { blobs, transcriber, logger } = deps;
@@ -81,7 +81,9 @@ const withAudio = async <T>(
   }
 };
 
-/** The words of all windows, with times of the track. The language is detected in the first window. */
+/**
+ * The words of all windows, with times of the track. The language is detected in the first window.
+ */
 const recognizeWindows = async (
   deps: AudioDeps,
   { assetId, trackId, phrases, signal, onProgress, onLanguage, language: requestedLanguage }: AudioToRecognize,

@@ -72,8 +72,8 @@ export const serializeRun = (run: RunRecord): Wire => ({
 });
 
 /**
- * The run appears twice in an event: clients read it under `directive_run`, but their documentation uses the event type as
- * the key.
+ * The run appears twice in an event: clients read it under `directive_run`, but their documentation
+ * uses the event type as the key.
  */
 export const serializeRunEvent = (type: string, run: RunRecord): Wire => {
   const shown = { id: run.id, directive_id: run.directive_id, asset_id: run.asset_id, ...runState(run) };

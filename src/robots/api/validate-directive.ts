@@ -86,7 +86,9 @@ interface Graph {
   readonly inputs?: readonly string[];
 }
 
-/** Checks the references: every name is unique, every reference is known, and there are no cycles. */
+/**
+ * Checks the references: every name is unique, every reference is known, and there are no cycles.
+ */
 const validateReferences = (
   resources: NonNullable<Body['resources']>,
   workflows: readonly Graph[],

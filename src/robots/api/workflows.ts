@@ -1,7 +1,10 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { MAX_ENTRIES } from '../../api/schemas/common.js';
 
-/** Parameters of the workflows, by name. Directives take the same parameters without the asset and the track. */
+/**
+ * Parameters of the workflows, by name. Directives take the same parameters without the asset and
+ * the track.
+ */
 
 const { Optional, Array: List, Boolean: Flag, Enum, Integer, Number: Numeric, Object: Fields, String: Text } = Type;
 

@@ -1,9 +1,14 @@
 import type { Chapter } from '../../media/plan/plan-chapters.js';
 
-/** Windows of a transcript overlap, so chapters that begin this close to each other are the same. */
+/**
+ * Windows of a transcript overlap, so chapters that begin this close to each other are the same.
+ */
 const SAME_SECONDS = 20;
 
-/** Merges the chapters of all windows into a sorted list within the asset. The first chapter begins at 0. */
+/**
+ * Merges the chapters of all windows into a sorted list within the asset. The first chapter begins
+ * at 0.
+ */
 export const mergeChapters = (windows: readonly (readonly Chapter[])[], durationSeconds: number): Chapter[] => {
   const merged: Chapter[] = [];
   windows.forEach((window, number) => {

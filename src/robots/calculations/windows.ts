@@ -5,8 +5,9 @@ export interface Window {
 }
 
 /**
- * Splits a list into windows whose sizes add up to at most `limit`, unless a single item is larger. Consecutive windows
- * share items of a total size of up to `overlap`, and each window starts after the start of the previous one.
+ * Splits a list into windows whose sizes add up to at most `limit`, unless a single item is larger.
+ * Consecutive windows share items of a total size of up to `overlap`, and each window starts after
+ * the start of the previous one.
  */
 export const planWindows = (sizes: readonly number[], limit: number, overlap: number): Window[] => {
   const windows: Window[] = [];

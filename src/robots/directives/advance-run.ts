@@ -33,8 +33,8 @@ interface Step {
 }
 
 /**
- * Advances a run as far as possible: starts what can start and records what has failed. This is one transaction, so a
- * killed server has either completed the step or not begun it.
+ * Advances a run as far as possible: starts what can start and records what has failed. This is one
+ * transaction, so a killed server has either completed the step or not begun it.
  */
 export const advanceRun = async (context: DomainContext, runId: string): Promise<void> => {
   await context.database.transaction(async (tx) => {

@@ -58,7 +58,10 @@ const startRun = async (
   return run;
 };
 
-/** Starts one run of each directive that the asset was created with, except those deleted in the meantime. */
+/**
+ * Starts one run of each directive that the asset was created with, except those deleted in the
+ * meantime.
+ */
 export const startDirectives = async (context: Context, tx: Transaction, asset: Row<'asset'>): Promise<void> => {
   for (const id of new Set(asset.directives ?? [])) {
     const directive = await findDirective(tx, asset.environment_id, id);

@@ -12,8 +12,8 @@ import type { DirectiveResource, ResourceSource } from '../api/requests.js';
 type Action = Extract<ResourceSource, { via: 'mux_api' }>;
 
 /**
- * Starts making a resource, unless the asset already has it or is making it: shots, or generated subtitles in the
- * same language.
+ * Starts making a resource, unless the asset already has it or is making it: shots, or generated
+ * subtitles in the same language.
  */
 export const startAction = async (
   context: DomainContext,

@@ -1,4 +1,6 @@
-/** Keys of the blobs of a job. They are removed with the asset, because they are below its prefix. */
+/**
+ * Keys of the blobs of a job. They are removed with the asset, because they are below its prefix.
+ */
 
 /** What a job stores: results, which expire, and intermediate results. */
 export const jobPrefix = (assetId: string, jobId: string): string => `assets/${assetId}/robots/${jobId}`;

@@ -57,8 +57,8 @@ export class RobotsJobState {
   }
 
   /**
-   * Suspends the job until a track or the shots of its asset end. Returns false, without waiting, when `isDone` says
-   * that there is nothing left to wait for.
+   * Suspends the job until a track or the shots of its asset end. Returns false, without waiting,
+   * when `isDone` says that there is nothing left to wait for.
    */
   wait(jobId: string, isDone: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
     return this.context.database.transaction(async (tx) => {
@@ -82,7 +82,10 @@ export class RobotsJobState {
     });
   }
 
-  /** Stores the effects of the result and the end of the job in one transaction. False when it had ended. */
+  /**
+   * Stores the effects of the result and the end of the job in one transaction. False when it had
+   * ended.
+   */
   async complete(jobId: string, publish: Publish): Promise<boolean> {
     const assetId = await this.context.database.transaction(async (tx) => {
       const jobRow = await findRobotsJobById(tx, jobId);
@@ -111,8 +114,8 @@ export class RobotsJobState {
 }
 
 /**
- * Changes the status of a job, records the event and lets its run continue; undefined when the job is in none of the
- * states `from`.
+ * Changes the status of a job, records the event and lets its run continue; undefined when the job
+ * is in none of the states `from`.
  */
 export const changeJob = async (
   context: Context,

@@ -47,7 +47,8 @@ export interface JobOrigin {
 
 /**
  * Queues a job on an asset that is locked.
- * @throws KinoraError `invalid_parameters` when the asset does not meet the workflow's requirements, `conflict`
+ * @throws KinoraError `invalid_parameters` when the asset does not meet the workflow's
+ * requirements, `conflict`
  */
 export const startRobotsJob = async (
   context: Context,

@@ -5,8 +5,9 @@ import { listActiveRunIds } from '../tables/directive-run.js';
 import { takeWaitingJobs } from '../tables/robots-job.js';
 
 /**
- * Lets the waiting runs and jobs of an asset check again, in the transaction that changed the asset. Each call
- * enqueues a new job per run, because an active one may have checked before the change.
+ * Lets the waiting runs and jobs of an asset check again, in the transaction that changed the
+ * asset. Each call enqueues a new job per run, because an active one may have checked before the
+ * change.
  */
 export const wakeRuns = async (
   { queue }: Pick<DomainContext, 'queue'>,

@@ -15,7 +15,9 @@ type Steering = Readonly<Record<string, unknown>>;
 
 const MAX_HINT = 2000;
 
-/** The caller's preferences, one per line; empty without any. The time range is applied elsewhere. */
+/**
+ * The caller's preferences, one per line; empty without any. The time range is applied elsewhere.
+ */
 export const hintsOf = ({ output_steering: steering }: { readonly output_steering?: Steering }): string => {
   const { scope: _, ...hints } = steering ?? {};
   const lines = Object.entries(hints).map(

@@ -45,8 +45,8 @@ export interface Line {
 }
 
 /**
- * Finds what is said in the asset within the time range of the job: in the track that the run chose, or in one of the
- * requested language, or in the first one. Undefined when there is none.
+ * Finds what is said in the asset within the time range of the job: in the track that the run
+ * chose, or in one of the requested language, or in the first one. Undefined when there is none.
  */
 export const findTranscript = async (
   run: WorkflowRun,

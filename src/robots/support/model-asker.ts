@@ -36,7 +36,8 @@ export class ModelAsker {
   }
 
   /**
-   * Asks for an answer in the form of the prompt's schema, a second time if the first answer has another form.
+   * Asks for an answer in the form of the prompt's schema, a second time if the first answer has
+   * another form.
    * @throws KinoraError `provider_unavailable`, `provider_failed`
    */
   async ask<T extends TSchema>(

@@ -10,7 +10,8 @@ import type { WorkflowEnd, WorkflowRun } from './workflow-run.js';
 type Wait = Extract<WorkflowEnd, { waitUntil: unknown }>;
 
 /**
- * Where the shots of the asset begin, in seconds. If they are missing, they are ordered and the job waits.
+ * Where the shots of the asset begin, in seconds. If they are missing, they are ordered and the job
+ * waits.
  * @throws KinoraError `invalid_input` when they can't be found
  */
 const awaitShots = async ({ context, asset }: WorkflowRun): Promise<{ readonly starts: readonly number[] } | Wait> => {
@@ -27,8 +28,8 @@ const awaitShots = async ({ context, asset }: WorkflowRun): Promise<{ readonly s
 };
 
 /**
- * The shots within the time range of the job, with what is said in each and a way to see them. A shot longer than
- * `mostSeconds` is divided evenly.
+ * The shots within the time range of the job, with what is said in each and a way to see them. A
+ * shot longer than `mostSeconds` is divided evenly.
  * @throws KinoraError `provider_unavailable` when nothing is said and no model can see
  */
 export const readShots = async (

@@ -46,8 +46,8 @@ export class WorkflowRun {
   }
 
   /**
-   * The result of a part of the work. It is stored until the job ends, so that a run after a restart does not repeat
-   * the part; `name` matches `[a-z0-9-]`.
+   * The result of a part of the work. It is stored until the job ends, so that a run after a
+   * restart does not repeat the part; `name` matches `[a-z0-9-]`.
    */
   async step<T>(name: string, run: () => Promise<T>): Promise<T> {
     this.signal.throwIfAborted();

@@ -85,7 +85,10 @@ type Change = Partial<Pick<NewRow<'robots_job'>, 'outputs' | 'files' | 'error'>>
   readonly updated_at: Date;
 };
 
-/** Changes a job that is in one of the states `from`. Undefined when it is in another state. Terminal states are final. */
+/**
+ * Changes a job that is in one of the states `from`. Undefined when it is in another state.
+ * Terminal states are final.
+ */
 export const updateRobotsJob = (
   tx: Transaction,
   id: string,
@@ -140,7 +143,10 @@ export const countRobotsJobs = async (
   return Number(count);
 };
 
-/** Removes up to `limit` ended jobs created before `before`; returns them so that the caller can delete their files. */
+/**
+ * Removes up to `limit` ended jobs created before `before`; returns them so that the caller can
+ * delete their files.
+ */
 export const deleteOldRobotsJobs = (
   db: Queryable,
   before: Date,

@@ -25,7 +25,9 @@ const MIN_APART_SECONDS = 1;
 /** The number of measured frames that a model sees. */
 const LOOKED_AT = 8;
 
-/** Measures frames from the whole asset. If a vision model is configured, it makes the final choice. */
+/**
+ * Measures frames from the whole asset. If a vision model is configured, it makes the final choice.
+ */
 export const findBestThumbnails: Workflow = async (run) => {
   const { job, context, model } = run;
   const { max_thumbnails: count = 1, update_asset_thumbnail: updates } =

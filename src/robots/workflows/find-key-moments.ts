@@ -34,7 +34,10 @@ interface Place {
   readonly cues: readonly Line[];
 }
 
-/** Moments are ranges of caption lines. With `use_shots` they are ranges of shots, and speech is not required. */
+/**
+ * Moments are ranges of caption lines. With `use_shots` they are ranges of shots, and speech is not
+ * required.
+ */
 export const findKeyMoments: Workflow = async (run) => {
   const { max_moments: most, use_shots: usesShots } = run.job.parameters as WorkflowParams<'find-key-moments'>;
   const count = most ?? ((run.asset.duration_seconds ?? 0) <= HOUR_SECONDS ? 10 : 25);

@@ -17,8 +17,8 @@ import { stepKey } from '../jobs/job-files.js';
 import type { Workflow, WorkflowEnd, WorkflowRun } from '../support/workflow-run.js';
 
 /**
- * The step of a job that records what was recognized. When it exists, so do the words and the text of the job's
- * track.
+ * The step of a job that records what was recognized. When it exists, so do the words and the text
+ * of the job's track.
  */
 export const SPEECH_STEP = 'speech';
 
@@ -35,7 +35,10 @@ type Parameters = WorkflowParams<'generate-premium-captions'>;
 
 const unusable = (message: string): KinoraError => new KinoraError('invalid_input', { messages: [message] });
 
-/** Starts speech recognition for the asset and waits for it. The captions become a track when the job ends. */
+/**
+ * Starts speech recognition for the asset and waits for it. The captions become a track when the
+ * job ends.
+ */
 export const generatePremiumCaptions: Workflow = async (run) => {
   const { context, job, asset } = run;
   const { language_code: asked, include_words: withWords } = job.parameters as Parameters;
@@ -98,7 +101,10 @@ const writeFiles = async (run: WorkflowRun, withWords: boolean): Promise<void> =
   await run.writeFile(WORDS, Buffer.from(JSON.stringify({ words: shown })));
 };
 
-/** Replaces the tracks of the language if the job says so. Returns the outputs, which are empty without a track. */
+/**
+ * Replaces the tracks of the language if the job says so. Returns the outputs, which are empty
+ * without a track.
+ */
 const publishTrack = async (
   { context, job, asset }: WorkflowRun,
   tx: Transaction,

@@ -33,7 +33,10 @@ const READERS: readonly WorkflowName[] = ['ask-questions', 'generate-chapters', 
 
 type Model = 'text' | 'vision';
 
-/** The kinds of model that can run a job, of which it needs one; empty when some of its work needs no model. */
+/**
+ * The kinds of model that can run a job, of which it needs one; empty when some of its work needs
+ * no model.
+ */
 export const modelsNeeded = ({ workflow, parameters }: Row<'robots_job'>, isAudioOnly: boolean): readonly Model[] => {
   const name = workflow as WorkflowName;
   if (name === 'moderate') return isAudioOnly ? ['text'] : ['vision'];

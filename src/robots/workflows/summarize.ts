@@ -34,8 +34,8 @@ interface Taxonomy {
 }
 
 /**
- * Removes duplicates. Variants of the caller's own words are replaced by these; if only those words are allowed, the
- * rest is dropped.
+ * Removes duplicates. Variants of the caller's own words are replaced by these; if only those words
+ * are allowed, the rest is dropped.
  */
 const tagsOf = (
   tags: readonly string[],

@@ -81,7 +81,8 @@ export class DiskBlobWrite implements BlobWrite {
 
   static async open(options: DiskBlobWriteOptions): Promise<DiskBlobWrite> {
     const { path, synced } = options;
-    // Not 'a': appending would ignore positions, and a write that failed halfway must be overwritten.
+    // Not 'a': appending would ignore positions, and a write that failed halfway must be
+    // overwritten.
     const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       return open(path, 'wx+');

@@ -1,7 +1,10 @@
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
 
-/** No segment may begin with a dot: neither `..` nor a hidden name such as the store's own `.partial`. */
+/**
+ * No segment may begin with a dot: neither `..` nor a hidden name such as the store's own
+ * `.partial`.
+ */
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
 /**

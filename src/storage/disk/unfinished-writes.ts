@@ -15,7 +15,8 @@ const nameOf = (key: string): string => key.replaceAll('/', '~');
 
 /**
  * The writes of a blob store until they are committed: files in the flat directory `.partial` below
- * the root (`/` becomes `~`, which no key contains), each with a record of how much of it is synced.
+ * the root (`/` becomes `~`, which no key contains), each with a record of how much of it is
+ * synced.
  */
 export class UnfinishedWrites {
   readonly #root: string;
@@ -61,7 +62,10 @@ export class UnfinishedWrites {
     return this.#remove((name) => !names.has(name));
   }
 
-  /** Returns the number of removed writes, without their records; the name of a `put` ends with a plus sign. */
+  /**
+   * Returns the number of removed writes, without their records; the name of a `put` ends with a
+   * plus sign.
+   */
   async #remove(isUnwanted: (name: string) => boolean): Promise<number> {
     const names = ((await ifPresent(readdir(this.#dir))) ?? []).filter(isUnwanted);
     for (const name of names) await rm(join(this.#dir, name), { force: true });

@@ -7,7 +7,8 @@ const CHECK_KEY = 'kinora-check';
 
 /**
  * Writes, reads, lists and deletes an object.
- * @throws KinoraError `config_invalid` whose message says what to change; `unavailable` while the service is unavailable
+ * @throws KinoraError `config_invalid` whose message says what to change; `unavailable` while the
+ * service is unavailable
  */
 export const checkBucket = async (objects: ObjectClient, settings: S3Settings): Promise<void> => {
   try {

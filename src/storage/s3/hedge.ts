@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
 
 export interface HedgeOptions {
-  /** At most this share of requests is sent twice, so that a slow store does not get twice the load. */
+  /**
+   * At most this share of requests is sent twice, so that a slow store does not get twice the load.
+   */
   readonly maxShare: number;
   readonly nowMs?: () => number;
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -23,9 +25,9 @@ const MIN_WAIT_MS = 20;
 const MAX_BURST = 4;
 
 /**
- * Sends a request again when its response takes longer than usual, and takes the one that comes first.
- * Measured where 1 of 50 reads takes a second: the 99th percentile falls from 1000 to 65 ms, for 4.4 %
- * more requests (bench/hedge.mjs).
+ * Sends a request again when its response takes longer than usual, and takes the one that comes
+ * first. Measured where 1 of 50 reads takes a second: the 99th percentile falls from 1000 to 65 ms,
+ * for 4.4 % more requests (bench/hedge.mjs).
  */
 export class Hedge {
   readonly #maxShare: number;
@@ -40,7 +42,10 @@ export class Hedge {
     this.#wait = wait ?? ((ms, signal) => pause(ms, undefined, { signal }));
   }
 
-  /** `send` must be safe to call twice. Aborting `signal` ends the request and what is read of its response. */
+  /**
+   * `send` must be safe to call twice. Aborting `signal` ends the request and what is read of its
+   * response.
+   */
   async run<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<Hedged<T>> {
     this.#credit = Math.min(this.#credit + this.#maxShare, MAX_BURST);
     const usualMs = this.#usualMs();

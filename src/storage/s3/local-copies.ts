@@ -20,7 +20,10 @@ interface Entry {
   copy?: LocalCopy;
 }
 
-/** Parts of objects as files with holes, for media processes. The least recently used ones are removed. */
+/**
+ * Parts of objects as files with holes, for media processes. The least recently used ones are
+ * removed.
+ */
 export class LocalCopies {
   readonly #options: LocalCopiesOptions;
   /** In the order of their last use. */

@@ -3,8 +3,9 @@
  *
  * An unfinished write of the blob `key` makes:
  *
- * 1. One multipart upload under `key`. Its parts are invisible until it is completed, and have equal
- *    size but for the last one: some stores demand that. Part `n` has the bytes from `n * partBytes`.
+ * 1. One multipart upload under `key`. Its parts are invisible until it is completed, and have
+ *    equal size but for the last one: some stores demand that. Part `n` has the bytes from
+ *    `n * partBytes`.
  * 2. Only in a shared write, which any server continues (`shared-parts.ts`): objects under
  *    `key-tails/`, the last bytes of requests, which do not fill a part. Each is written once.
  *
@@ -22,8 +23,9 @@
  * | the end of the write           | file is sent again and replaces it.| lease finds it with its size.     |
  * | after the end, before cleaning | Nothing remains.                   | Tails remain until the sweep.     |
  *
- * What remains of an upload is removed with its asset (`deletePrefix`), at the end of a shared write
- * (`discardShared`), or by the lifecycle rule that docs/operating/storage.md demands of the bucket.
+ * What remains of an upload is removed with its asset (`deletePrefix`), at the end of a shared
+ * write (`discardShared`), or by the lifecycle rule that docs/operating/storage.md demands of the
+ * bucket.
  */
 import type { LimitFunction } from 'p-limit';
 import { KinoraError } from '../../lib/errors.js';

@@ -11,7 +11,10 @@ import type { ObjectClient, ObjectInfo } from './object-client.js';
 interface SharedPartsOptions {
   readonly objects: ObjectClient;
   readonly key: string;
-  /** The local file: has the bytes of the file at their positions, at least those after the recorded parts. */
+  /**
+   * The local file: has the bytes of the file at their positions, at least those after the recorded
+   * parts.
+   */
   readonly path: string;
   /** Of a write that has no parts yet. */
   readonly partBytes: number;

@@ -26,7 +26,8 @@ const SUSPENDED_MS = 60 * 60_000;
 /**
  * Writes that any server can continue. What a request sends goes through a local file, from which
  * parts are sent while it grows; it becomes the local copy if this server has received every byte.
- * The local files of an earlier process are removed: the store has everything that was acknowledged.
+ * The local files of an earlier process are removed: the store has everything that was
+ * acknowledged.
  */
 export class SharedWrites {
   readonly #options: SharedWritesOptions;

@@ -1,4 +1,6 @@
-/** What holds for every screen: the keyboard, live status, dates, the empty list, narrow windows. */
+/**
+ * What holds for every screen: the keyboard, live status, dates, the empty list, narrow windows.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';

@@ -228,7 +228,8 @@ it('the editor closes without a question while it saves, and a failure keeps the
   await link.click();
   await editor.getByText('Last', { exact: true }).waitFor();
   await saveAndClose();
-  // Opened again while it is being saved, and changed: the second key saves nothing, and the change is not lost.
+  // Opened again while it is being saved, and changed: the second key saves nothing, and the change
+  // is not lost.
   await link.click();
   await editor.getByLabel('Text').first().fill('First again');
   await page.keyboard.press('Control+s');

@@ -1,4 +1,5 @@
-// Commits files of a known content forever and prints each name once it is visible, until it is killed.
+// Commits files of a known content forever and prints each name once it is visible, until it is
+// killed.
 import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { systemClock } from '#kinora/lib/clock.js';
 

@@ -326,7 +326,8 @@ test('an asset is removed while its files are written, and nothing of it stays',
     let commits = 0;
     const first = keyOf('0.m4s');
     const busy: Producer = async (production) => {
-      // Finishes what it does although nobody wants it any more, as a process does that is told too late.
+      // Finishes what it does although nobody wants it any more, as a process does that is told too
+      // late.
       for (let number = 1; number <= 300; number++) {
         await production.commit(keyOf(`${number}.m4s`), Buffer.from('bytes')).catch(() => undefined);
         commits++;

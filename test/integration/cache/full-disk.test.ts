@@ -68,7 +68,10 @@ describe.runIf(disk)('a full disk of blobs and cache', () => {
     const { status, headers } = response;
     return [status, headers.get('retry-after'), headers.get('cache-control'), JSON.parse(await response.text())];
   };
-  /** The first answer that is no success: files that the server removes at the same moment leave room for others. */
+  /**
+   * The first answer that is no success: files that the server removes at the same moment leave
+   * room for others.
+   */
   const refusal = async (ask: () => Promise<Response>): Promise<Response> => {
     for (let attempt = 1; ; attempt++) {
       const response = await ask();

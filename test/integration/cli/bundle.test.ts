@@ -15,7 +15,10 @@ import { runCli } from '../../support/processes/run-cli.js';
 const directory = mkdtempSync(join(tmpdir(), 'kinora-bundle-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** The files of scripts that a process has compiled: Node.js writes them down for measures of coverage. */
+/**
+ * The files of scripts that a process has compiled: Node.js writes them down for measures of
+ * coverage.
+ */
 const loadedFiles = (coverage: string): string[] =>
   readdirSync(coverage)
     .flatMap((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')).result as { url: string }[])
@@ -26,7 +29,8 @@ it('starts the server from few files', async () => {
   const dataDir = join(directory, 'data');
   const coverage = join(directory, 'coverage');
   const lock = await DataDirLock.acquire(dataDir, () => undefined);
-  // It ends when it finds the directory in use: everything is imported by then, and nothing has been started.
+  // It ends when it finds the directory in use: everything is imported by then, and nothing has
+  // been started.
   const { status } = await runCli(['serve'], { KINORA_DATA_DIR: dataDir, NODE_V8_COVERAGE: coverage });
   await lock.release();
   expect(status).toBe(75);

@@ -1,4 +1,6 @@
-/** `kinora drm`, what the API tells of the configurations, and that no key lies around unencrypted. */
+/**
+ * `kinora drm`, what the API tells of the configurations, and that no key lies around unencrypted.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';

@@ -1,4 +1,5 @@
-// What people do with the command line all day, against one server: folders, titles, several assets, events.
+// What people do with the command line all day, against one server: folders, titles, several
+// assets, events.
 import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

@@ -1,5 +1,5 @@
-// The examples in the help of every command, run by a shell against one server. Only IDs, URLs and names of files are
-// replaced.
+// The examples in the help of every command, run by a shell against one server. Only IDs, URLs and
+// names of files are replaced.
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -92,7 +92,10 @@ afterAll(async () => {
   for (const path of [cwd, restoredDir]) rmSync(path, { recursive: true, force: true });
 });
 
-/** What stands in the place of IDs, URLs and files in the examples of a command; made again for each example. */
+/**
+ * What stands in the place of IDs, URLs and files in the examples of a command; made again for each
+ * example.
+ */
 const replacements: Readonly<Record<string, () => Promise<Readonly<Record<string, string>>>>> = {
   serve: async () => ({
     'kinora serve': `KINORA_PORT=0 KINORA_DATA_DIR='${restoredDir}' kinora serve`,
@@ -147,7 +150,10 @@ const endless: Readonly<Record<string, RegExp>> = {
   // The time of a line: the start of the server may no longer be among the latest lines.
   'logs --follow': /\d\d:\d\d:\d\d/,
 };
-/** They need the public internet or a second server; speech.test.ts and the tests of the import run these commands. */
+/**
+ * They need the public internet or a second server; speech.test.ts and the tests of the import run
+ * these commands.
+ */
 const offline = ['speech install', 'import mux', 'import signing-key'];
 
 const examples = commands.flatMap(([words, { examples: lines }]) => lines.map((line) => ({ words, line })));
@@ -190,7 +196,8 @@ describe('--json', () => {
 
   it('is a flag of every command that prints data', () => {
     const without = commands.filter(([, { flags }]) => !flags || !('--json' in flags)).map(([words]) => words);
-    // The first prints for people, the others one sentence, a script or, without a file, JSON in any case.
+    // The first prints for people, the others one sentence, a script or, without a file, JSON in
+    // any case.
     expect(without).toEqual([
       'serve',
       'speech install',

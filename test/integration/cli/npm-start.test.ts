@@ -13,7 +13,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const clone = mkdtempSync(join(tmpdir(), 'kinora-clone-'));
 let dataDir = '';
 
-/** The repository as a clone has it after `npm ci --omit=dev`: no development package, nothing compiled. */
+/**
+ * The repository as a clone has it after `npm ci --omit=dev`: no development package, nothing
+ * compiled.
+ */
 const makeProductionInstall = (): void => {
   const sources = ['scripts', 'src', 'console', 'player'];
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.src.json', ...sources])

@@ -44,7 +44,8 @@ describe('kinora serve', { timeout: 240_000 }, () => {
     const unknown = await runCli(['asset', 'show', 'A'.repeat(40)], api);
     expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining("doesn't exist") });
     expect(unknown.stderr).toContain('\nkinora: Is it a playback ID? kinora asset list shows asset IDs.\n');
-    // Nothing answers there, and the guard refuses the address anyway: the asset ends with the reason.
+    // Nothing answers there, and the guard refuses the address anyway: the asset ends with the
+    // reason.
     const refused = await runCli(['asset', 'create', 'http://127.0.0.1:1/video.mp4'], api);
     expect(refused).toMatchObject({ status: 1, stdout: '' });
     expect(refused.stderr).toMatch(/errored\n[\s\S]*kinora: The input URL is not allowed\.\n/);

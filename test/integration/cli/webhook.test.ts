@@ -3,7 +3,10 @@ import { runCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Receiver, startReceiver } from '../../support/servers/webhook-receiver.js';
 
-/** Clears the screen, sets the title, goes back to the start of the line, and turns the text around, with C0, C1 and UAX 9. */
+/**
+ * Clears the screen, sets the title, goes back to the start of the line, and turns the text around,
+ * with C0, C1 and UAX 9.
+ */
 const STEERING = 'a\x1b[2Jb\x1b]0;title\x07c\rd\x08e\u009b2Jf\u202eg\u2066h\u2028i\x7f\nj\tk';
 
 let server: Booted;

@@ -11,7 +11,10 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 let addresses = 0;
-/** Each sign-in that is to fail comes from its own address, so that only the test of the limit meets it. */
+/**
+ * Each sign-in that is to fail comes from its own address, so that only the test of the limit meets
+ * it.
+ */
 const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${++addresses}` });
 const newLink = () => createConsoleLink(api.database, api.clock);
 const whoami = (headers: Record<string, string>) =>

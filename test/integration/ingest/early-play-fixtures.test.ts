@@ -34,7 +34,10 @@ const create = (url: string): Promise<WireAsset> =>
 // All renditions are made from the same frames.
 const play = (asset: WireAsset) => playAll(server.url, asset.playback_ids![0]!.id, lowestOnly);
 
-/** Nothing tells where their frames are before the whole file is there, or they are transcoded first. */
+/**
+ * Nothing tells where their frames are before the whole file is there, or they are transcoded
+ * first.
+ */
 const storedFirst: ReadonlySet<string> = new Set([
   ...['h264-fragmented.mp4', 'mpeg4-fragmented.mp4', 'unseekable-start.mp4', 'unmarked-start.mp4'],
   ...['edit-list.mp4', 'late-frame.mp4', 'truncated.mp4'],
@@ -44,7 +47,10 @@ const derived = [
   ...['truncated.mp4', 'late-frame.mp4', 'unknown-audio-codec.mov', 'h264-amr.3gp', 'h264-amr-wb.3gp'],
   ...['h263-false-key-frames.3gp', 'unseekable-start.mp4', 'unmarked-start.mp4'],
 ] as const;
-/** Of the container, the codecs and the kind of timestamps of another one: they differ in what the frames show. */
+/**
+ * Of the container, the codecs and the kind of timestamps of another one: they differ in what the
+ * frames show.
+ */
 const alike: ReadonlySet<string> = new Set([
   ...['h264-640x400.mp4', 'hevc-480p.mp4', 'av1-480p.mp4', 'h264-aac-22050.mp4', 'grain.mp4', 'texture.mp4'],
   ...['fps-25.mp4', 'fps-29.97.mp4', 'fps-50.mp4', 'marks-30.mp4', 'marks-vfr.mp4', 'marks-slides.mp4', 'longer.mp4'],
@@ -92,14 +98,16 @@ it('the server is started again with an empty cache', async () => {
   server = await startServer({ dataDir });
 });
 
-// Equal files have equal frames, audio and times. The plan is that of the whole file, and the files are made from it again.
+// Equal files have equal frames, audio and times. The plan is that of the whole file, and the files
+// are made from it again.
 it.concurrent.each(playable)('%s is played from the same files as before it was stored', async (name) => {
   const { asset, files } = played.get(name)!;
   expect(await play(asset)).toEqual(files);
 });
 
-// Only the check of the whole file finds the damage. Its files are then made from a mezzanine, with other boundaries. The
-// frames are not compared: two threads do not always conceal the same damage in the same way.
+// Only the check of the whole file finds the damage. Its files are then made from a mezzanine, with
+// other boundaries. The frames are not compared: two threads do not always conceal the same damage
+// in the same way.
 it.concurrent('bit-flips-in-data.mp4 plays early until it is transcoded', async () => {
   const name = 'bit-flips-in-data.mp4';
   const audioOf = async (asset: WireAsset) =>

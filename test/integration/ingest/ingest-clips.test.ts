@@ -54,7 +54,8 @@ afterAll(async () => {
 describe('a clip', () => {
   test.each([
     [{ start_time: 1.5, end_time: 4 }, 45, 120],
-    // Within a frame: that frame is the first one, and the one that has begun at the end is the last.
+    // Within a frame: that frame is the first one, and the one that has begun at the end is the
+    // last.
     [{ start_time: 1.51, end_time: 3.99 }, 45, 120],
     [{ start_time: 5 }, 150, 180],
     [{ end_time: 0.5 }, 0, 15],

@@ -62,7 +62,8 @@ describe('a file that takes the media process down', () => {
       expect(crashesOf(id, 'ingest started')).toBe(2);
       expect(crashesOf(id, 'ingest failed')).toBe(1);
     }
-    // Two runs of two tries for each; what runs out of memory says so itself and is tried once a run.
+    // Two runs of two tries for each; what runs out of memory says so itself and is tried once a
+    // run.
     expect(logger.lines.filter(({ message }) => message === 'media process exited before its job ended')).toHaveLength(
       12,
     );

@@ -46,7 +46,10 @@ const wav = (seconds: number): Buffer => {
   return Buffer.concat([header, samples]);
 };
 
-/** Jobs that a new asset would wait for: queued or active ones of the queue where every ingest begins. */
+/**
+ * Jobs that a new asset would wait for: queued or active ones of the queue where every ingest
+ * begins.
+ */
 const jobsBefore = async (): Promise<number> => {
   const series = await (await fetch(server.metricsUrl!)).text();
   return [...series.matchAll(/^kinora_jobs\{queue="ingest",[^}]*\} (\d+)$/gm)].reduce(

@@ -123,7 +123,10 @@ describe('an input that cannot be used', () => {
   });
 });
 
-/** Every state that the API showed, without repetition, from the creation of an asset until it was settled. */
+/**
+ * Every state that the API showed, without repetition, from the creation of an asset until it was
+ * settled.
+ */
 const watchProgress = async ({ id, progress: first }: WireAsset): Promise<WireAsset['progress'][]> => {
   const seen = [first];
   for (;;) {

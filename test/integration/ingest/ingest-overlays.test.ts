@@ -116,7 +116,10 @@ test('a file that is no image, not there, cut off, too large or a trap fails the
   }
 });
 
-/** Name, method and contents of a profile whose compressed text is a thousandth of what it unfolds to. */
+/**
+ * Name, method and contents of a profile whose compressed text is a thousandth of what it unfolds
+ * to.
+ */
 const hugeProfile = (): Buffer => {
   const [count, blockBytes] = [4096, 2 ** 20];
   // Compressed once: each block stands for itself.
@@ -138,7 +141,10 @@ const greyOf = (bytes: Buffer): Grey => {
   return { width, height, at: (x, y) => [0, 1, 2].reduce((sum, c) => sum + rgb[(y * width + x) * 3 + c]! / 3, 0) };
 };
 
-/** Edges of what differs much between two frames; moving edges differ a little, for they are encoded twice. */
+/**
+ * Edges of what differs much between two frames; moving edges differ a little, for they are encoded
+ * twice.
+ */
 const differenceBox = (a: Grey, b: Grey): number[] => {
   expect([a.width, a.height]).toEqual([b.width, b.height]);
   const [xs, ys]: [number[], number[]] = [[], []];

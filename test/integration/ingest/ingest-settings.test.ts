@@ -46,7 +46,10 @@ const rendition = async ({ playback_ids: ids }: WireAsset, kind: 'video' | 'audi
   return Promise.all((await segmentsOf(playlist)).map(fetchBytes));
 };
 
-/** The mark is a tenth as wide as the frame, five times as wide as high, and as far from the corner as a fifth of its width. */
+/**
+ * The mark is a tenth as wide as the frame, five times as wide as high, and as far from the corner
+ * as a fifth of its width.
+ */
 const expectMark = (plain: readonly LumaFrame[], marked: readonly LumaFrame[]): void => {
   for (const number of [0, 15, 299]) {
     const [{ luma, width, height }, { luma: below }] = [marked[number]!, plain[number]!];

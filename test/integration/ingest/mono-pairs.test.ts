@@ -38,7 +38,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The frequencies that are heard left and right of an audio rendition, by counting how often the sign changes. */
+/**
+ * The frequencies that are heard left and right of an audio rendition, by counting how often the
+ * sign changes.
+ */
 const tonesOf = async (url: string): Promise<number[]> => {
   const args = ['-v', 'error', '-i', url, '-map', '0:a:0', '-ac', '2', '-ar', String(RATE), '-f', 's16le', '-'];
   const { stdout } = await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 2 ** 26 });

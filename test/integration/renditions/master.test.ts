@@ -142,7 +142,8 @@ describe('a master of the source as it is', () => {
     expect(made[0]!.ptsSeconds).toBeLessThan(0.1);
     expect(probeFile(master).streams[0]!.rotation).toBe(probeFile(source).streams[0]!.rotation);
     const [flashes, beeps] = [flashesOf(made), beepsOf(master)];
-    // A beep or flash right at the start or in what an edit list cuts off may be found a little late.
+    // A beep or flash right at the start or in what an edit list cuts off may be found a little
+    // late.
     const paired = flashes.slice(1).filter((flash) => beeps.some((beep) => Math.abs(beep - flash) < 0.25));
     expect(paired.length).toBeGreaterThanOrEqual(3);
     for (const flash of paired) {

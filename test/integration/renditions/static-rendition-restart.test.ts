@@ -50,7 +50,8 @@ test('a server killed in the middle of a file goes on after the parts that it ha
   expect(file).toMatchObject({ status: 'ready', name: 'highest.mp4' });
   const bytes = await fetchBytes(`${server.url}/${asset.playback_ids![0]!.id}/highest.mp4`);
   expect(bytes.length).toBe(Number(file!.filesize));
-  // libx264 never makes the same bytes twice, so that parts that are in the file were not made again.
+  // libx264 never makes the same bytes twice, so that parts that are in the file were not made
+  // again.
   for (const samples of before) expect(bytes.includes(samples)).toBe(true);
   const frames = readFrameCounters([bytes]);
   expect(frames.length).toBe(Math.round(asset.duration! * 30));

@@ -61,7 +61,9 @@ const topBoxes = (bytes: Buffer): { type: string; offset: number }[] => {
   return boxes;
 };
 
-/** A file is what the asset says of it, has its index in front, and video and audio begin together. */
+/**
+ * A file is what the asset says of it, has its index in front, and video and audio begin together.
+ */
 const check = (file: WireFile, bytes: Buffer, asset: WireAsset): void => {
   expect(bytes.length).toBe(Number(file.filesize));
   expect(topBoxes(bytes).map(({ type }) => type)).toEqual(['ftyp', 'moov', 'mdat']);

@@ -129,7 +129,8 @@ test('a run goes on after a server that is killed at every step, and does nothin
   await settled(server, id);
   const runs = `/robots/v0/directives/${directive.id}/runs`;
   const [{ run_id: runId }] = await call('GET', runs);
-  // In the middle of a question to the model and of the recognition of speech, and then of further questions.
+  // In the middle of a question to the model and of the recognition of speech, and then of further
+  // questions.
   await until('the first question and the first call', () => provider.asked.length === 1 && countCalls() === 1);
   await server.kill();
   kills.length = 0;

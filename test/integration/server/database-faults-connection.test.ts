@@ -50,8 +50,8 @@ describe.skipIf(!hasPostgres())('a connection to PostgreSQL that is reset', () =
   const getUpload = async (id: string): Promise<WireUpload> =>
     ((await (await api(server, 'GET', `/video/v1/uploads/${id}`)).json()) as { data: WireUpload }).data;
   /**
-   * Sends a request whose transaction is reset, and sends it again as a client does. What a reset after COMMIT has done may be
-   * refused then. @returns the last response
+   * Sends a request whose transaction is reset, and sends it again as a client does. What a reset
+   * after COMMIT has done may be refused then. @returns the last response
    */
   const persist = async (what: string, send: () => Promise<Response>): Promise<Response> => {
     let response = await send();

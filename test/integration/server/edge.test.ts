@@ -152,7 +152,8 @@ it('caches encrypted segments, and passes requests for licenses on', async () =>
   expect(one!.equals(other!)).toBe(true);
   const requests = (await originRequests()) - before;
   expect((await play(second![1]!)).equals(await play(at(origin, first![1]!)))).toBe(true);
-  // The origin asks its cache for the segment and, when it is encrypted for the first time, for its init segment.
+  // The origin asks its cache for the segment and, when it is encrypted for the first time, for its
+  // init segment.
   expect(requests).toBeLessThanOrEqual(2);
   const clear = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
   expect((await play(clear[1]!)).equals(one!)).toBe(false);

@@ -20,7 +20,9 @@ const STALL_MS = 300;
 /** For bodies that come, slowly, also when this process has to wait for the processor. */
 const PATIENT_MS = 3000;
 
-/** Sends the first half, and then nothing, as a suspended process does: the connection stays open. */
+/**
+ * Sends the first half, and then nothing, as a suspended process does: the connection stays open.
+ */
 const freeze = (response: ServerResponse): void => {
   response.writeHead(200, { 'content-length': BYTES.length, etag: ETAG });
   response.write(BYTES.subarray(0, BYTES.length / 2));

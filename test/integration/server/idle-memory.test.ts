@@ -86,7 +86,8 @@ it('returns to less than 300 MB after load, with a warm media process', async ()
   }, 1000);
   await Promise.all([load(), load()]).finally(() => clearInterval(watch));
   loadedBytes = Math.max(loadedBytes, memory().bytes);
-  // Used media processes are replaced after 30 s, and V8 gives its memory back when little happened for a while.
+  // Used media processes are replaced after 30 s, and V8 gives its memory back when little happened
+  // for a while.
   await until(
     `less than ${LIMIT_BYTES} bytes are taken, after ${loadedBytes}`,
     async () => {

@@ -51,7 +51,8 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
   beforeAll(async () => {
     [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
     await makeBucket(swift.settings('nodes'));
-    // Rotated, so that its segments have to be encoded, and longer than the segments that one server makes in a row.
+    // Rotated, so that its segments have to be encoded, and longer than the segments that one
+    // server makes in a row.
     origin = await serveFiles([await fixture('longer.mp4')]);
     shared = {
       DATABASE_URL: await postgres.createDatabase('nodes'),

@@ -36,7 +36,8 @@ it('asks the disk to keep every commit', async () => {
   const dataDir = await dataDirWithDatabase();
   const log = join(dataDir, 'fsyncs');
   writeFileSync(log, '');
-  // Loaded in every thread before anything else; the engine's file system calls fs.fsyncSync by this name.
+  // Loaded in every thread before anything else; the engine's file system calls fs.fsyncSync by
+  // this name.
   const spy = `import fs from 'node:fs'; const real = fs.fsyncSync;
     fs.fsyncSync = (fd) => { real(fd); fs.appendFileSync(${JSON.stringify(log)}, '.'); };`;
   const child = runScript(

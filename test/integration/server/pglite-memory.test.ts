@@ -8,7 +8,10 @@ afterEach(async () => {
   for (const dir of dirs.splice(0)) await rm(dir, { recursive: true, force: true });
 });
 
-/** Loaded in every thread: the database engine's thread answers with what it holds after a collection. */
+/**
+ * Loaded in every thread: the database engine's thread answers with what it holds after a
+ * collection.
+ */
 const PROBE = `import { BroadcastChannel, isMainThread } from 'node:worker_threads';
   if (!isMainThread) {
     const channel = new BroadcastChannel('live-bytes').unref();
@@ -56,8 +59,8 @@ it('keeps nothing of the answers it gave', async () => {
   );
   await child.closed;
   expect(child.lines).toHaveLength(4);
-  // A single measurement is up to 9 MB above the next, so this can't tell less than 3 kB an answer; `bench/database-memory.mjs`
-  // allows 10 MB for 100,000 answers.
+  // A single measurement is up to 9 MB above the next, so this can't tell less than 3 kB an answer;
+  // `bench/database-memory.mjs` allows 10 MB for 100,000 answers.
   expect(Math.min(...child.lines.map(Number))).toBeLessThan(10_000_000);
 }, 240_000);
 

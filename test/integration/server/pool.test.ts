@@ -48,7 +48,10 @@ const processes = (): Seen[] =>
       }
     });
 
-/** Those whose command has the text and all that they started: a sandboxed process does not carry the sandbox's arguments. */
+/**
+ * Those whose command has the text and all that they started: a sandboxed process does not carry
+ * the sandbox's arguments.
+ */
 const processesWith = (text: string): Seen[] => {
   const seen = processes();
   const found = new Set(seen.filter(({ command }) => command.includes(text)));

@@ -23,7 +23,10 @@ import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from 
 import { expectError } from '../../support/wire/expect-error.js';
 import { filesOf, withFiles } from '../../support/wire/static-renditions.js';
 
-/** Prepared from parts, and from the whole file: no index in front, other containers, video that is transcoded first. */
+/**
+ * Prepared from parts, and from the whole file: no index in front, other containers, video that is
+ * transcoded first.
+ */
 const BY_PARTS = ['long-index-first.mp4', 'long-index-last.mov'] as const;
 const SOURCES: readonly FixtureName[] = [...BY_PARTS, 'long-h264-aac.mkv', 'mpeg2-ac3.ts', 'one-key-frame.mp4'];
 

@@ -1,4 +1,6 @@
-/** No init segment or segment of a DRM playback id is sent unencrypted, whatever address is tried. */
+/**
+ * No init segment or segment of a DRM playback id is sent unencrypted, whatever address is tried.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';

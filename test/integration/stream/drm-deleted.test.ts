@@ -74,7 +74,10 @@ describeOnBothEngines('a DRM configuration', (database) => {
     const [id, asset] = [await newConfiguration(), await (await newAsset({})).json()];
     return { id, assetId: asset.data.id as string };
   };
-  /** Until the second transaction waits for the first one. The embedded engine begins it after the first one has ended. */
+  /**
+   * Until the second transaction waits for the first one. The embedded engine begins it after the
+   * first one has ended.
+   */
   const untilBlocked = async (): Promise<void> => {
     if (database().engine === 'pglite') return;
     const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

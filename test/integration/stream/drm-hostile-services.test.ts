@@ -1,4 +1,7 @@
-/** Key services and license servers that lie, hang, are down: each time a clear error, and nothing is kept or stuck. */
+/**
+ * Key services and license servers that lie, hang, are down: each time a clear error, and nothing
+ * is kept or stuck.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';

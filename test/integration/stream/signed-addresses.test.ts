@@ -1,4 +1,7 @@
-/** What becomes of a signed address that somebody alters, and of methods and failures, as raw requests. */
+/**
+ * What becomes of a signed address that somebody alters, and of methods and failures, as raw
+ * requests.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { planFile } from '../../support/media/video-run.js';

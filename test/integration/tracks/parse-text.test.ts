@@ -58,8 +58,9 @@ it.for(hostile)('does something else meanwhile: %s', async ([, bytes]) => {
 /** The worst of these needs about half of it. V8 ends a process that needs more. */
 const HEAP_MIB = 64;
 /**
- * Of the whole process, with the file and the text, which are outside the heap: 66 to 114 MiB were measured. The maximum
- * of `resourceUsage` would count the test process too, from which the child starts.
+ * Of the whole process, with the file and the text, which are outside the heap: 66 to 114 MiB were
+ * measured. The maximum of `resourceUsage` would count the test process too, from which the child
+ * starts.
  */
 const RESIDENT_MIB = 192;
 

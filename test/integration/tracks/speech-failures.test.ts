@@ -27,7 +27,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** How each track of an asset has ended, by its language: `ready`, or the reason that its last event gives. */
+/**
+ * How each track of an asset has ended, by its language: `ready`, or the reason that its last event
+ * gives.
+ */
 const recognizeEach = async (options: Record<string, string>, languages: readonly string[]): Promise<object> => {
   const server: Booted = await boot({ options, clock: hurriedClock() });
   try {

@@ -57,7 +57,10 @@ const patch = (url: string, offset: number, body: Uint8Array, headers: Record<st
 
 const offsetOf = (response: Response): number => Number(response.headers.get('upload-offset') ?? Number.NaN);
 
-/** A part of which nothing has been sent yet, once the server asks for it: then it holds the place of the sender. */
+/**
+ * A part of which nothing has been sent yet, once the server asks for it: then it holds the place
+ * of the sender.
+ */
 const openPatch = async (url: string, announced: number): Promise<OpenRequest> => {
   const headers = { ...PART, 'upload-offset': 0, 'content-length': announced, expect: '100-continue' };
   const sending = openRequest(url, headers, 'PATCH');
@@ -113,7 +116,8 @@ describe('tus', { timeout: 240_000 }, () => {
     const { length } = video;
     const second = await patch(tusUrl, 50_000, video.subarray(50_000));
     expect([second.status, offsetOf(second)]).toEqual([204, length]);
-    // The answer may have been lost on its way: whatever the client asks next says that all is there.
+    // The answer may have been lost on its way: whatever the client asks next says that all is
+    // there.
     expect(offsetOf(await head(tusUrl))).toBe(length);
     expect((await patch(tusUrl, 50_000, video.subarray(50_000))).status).toBe(409);
     expect((await create(tusUrl, length)).status).toBe(201);

@@ -31,7 +31,9 @@ const playlistsOf = async (playbackId: string): Promise<Map<string, string>> => 
   return new Map(await Promise.all(texts));
 };
 const linesOf = (text: string): string[] => text.trimEnd().split('\n');
-/** The digests of the init files and segments that playlists list, by path below the playback ID. */
+/**
+ * The digests of the init files and segments that playlists list, by path below the playback ID.
+ */
 const filesIn = async (playlists: Map<string, string>): Promise<Record<string, string>> => {
   const paths = [...playlists].flatMap(([path, text]) => {
     const base = path.slice(0, path.lastIndexOf('/'));

@@ -34,7 +34,10 @@ beforeAll(async () => {
 });
 afterAll(cleanUpServers);
 
-/** The upload has come to the step at which the server is killed; returns the playback ID if it plays. */
+/**
+ * The upload has come to the step at which the server is killed; returns the playback ID if it
+ * plays.
+ */
 type Step = (upload: WireUpload) => Promise<string | undefined>;
 
 const sendPart = (url: string, until: number) => sendChunk(url, file, 0, until, file.length);

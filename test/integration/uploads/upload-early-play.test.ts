@@ -171,7 +171,8 @@ describe('does not play before it is complete', () => {
   ] as const)('%s', async (_title, name, settings, reason) => {
     const bytes = await readFile(await fixture(name));
     const id = await sendMost(bytes, settings);
-    // What arrives is looked at before the answer; a file that may play has its full size from then on.
+    // What arrives is looked at before the answer; a file that may play has its full size from then
+    // on.
     expect((await storedIn(blobDir, assetToCome())).partial).toHaveLength(bytes.length - 1000);
     expect((await read(id)).early_playback_ids).toBeUndefined();
     await sendRest(id, bytes);
@@ -297,7 +298,8 @@ it('removes what was made when the complete file needs another plan', async () =
   expect(await earlyPlaybackOf(server, asset.id)).toEqual({ status: 'ended', reason: 'the video is transcoded first' });
   const later = await digestOf(first!);
   expect(later).not.toBe(early);
-  // Of an asset that was prepared from the complete file. Damaged frames are later, and may decode differently each time.
+  // Of an asset that was prepared from the complete file. Damaged frames are later, and may decode
+  // differently each time.
   const whole = await create({ normalize_audio: true });
   expect((await sendBytes(whole.url!, damaged)).status).toBe(200);
   const other = await settled(server, (await read(whole.id)).asset_id!);

@@ -28,7 +28,10 @@ END=8000
 title=Stream #2: the rest
 `;
 
-/** Segments of a picture-based stream (PGS): a composition without pictures, and its end, at 1 and at 2 seconds. */
+/**
+ * Segments of a picture-based stream (PGS): a composition without pictures, and its end, at 1 and
+ * at 2 seconds.
+ */
 const makeImages = (): Buffer =>
   Buffer.concat(
     [90_000, 180_000].flatMap((time) =>
@@ -55,8 +58,8 @@ export interface EmbeddedStream {
 }
 
 /**
- * A video of 8 seconds with two chapters in `folder`; `name` says the format. Its audio streams are tones of 400 Hz, 600
- * Hz, 800 Hz …, and its text streams have the cues of `SUBRIP`.
+ * A video of 8 seconds with two chapters in `folder`; `name` says the format. Its audio streams are
+ * tones of 400 Hz, 600 Hz, 800 Hz …, and its text streams have the cues of `SUBRIP`.
  */
 export const makeEmbeddedFile = async (
   folder: string,

@@ -1,4 +1,7 @@
-/** Writes generated media files: painted frames and computed audio through FFmpeg's encoders and muxers. */
+/**
+ * Writes generated media files: painted frames and computed audio through FFmpeg's encoders and
+ * muxers.
+ */
 import {
   AV_BUFFERSRC_FLAG_KEEP_REF,
   AV_CODEC_FLAG_GLOBAL_HEADER,
@@ -41,7 +44,10 @@ import type { AudioRecipe, MediaRecipe, VideoRecipe } from './fixture-recipe.js'
 
 Log.setLevel(AV_LOG_QUIET);
 
-/** Continuous tone of each channel in Hz; the beep of every second is 1,000 Hz on top, in all channels. */
+/**
+ * Continuous tone of each channel in Hz; the beep of every second is 1,000 Hz on top, in all
+ * channels.
+ */
 export const CHANNEL_TONES: readonly number[] = [400, 600, 800, 60, 1200, 1600];
 /** Both flash and beep begin at each full second and last this long. */
 const MARK_SECONDS = 0.1;
@@ -97,7 +103,8 @@ interface Track {
   advance(): void;
 }
 
-// Options are set one by one: node-av leaves a dictionary that was passed to `open2Sync` dangling, and its finalizer crashes.
+// Options are set one by one: node-av leaves a dictionary that was passed to `open2Sync` dangling,
+// and its finalizer crashes.
 const openEncoder = (codec: Codec, context: CodecContext, options: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(options)) check(context.setOption(name, value), `${codec.name} ${name}`);
   check(context.open2Sync(codec), `open ${codec.name}`);
@@ -166,7 +173,10 @@ const openLine = ({ graph, source, sink }: OpenFilter, encoder: CodecContext, ea
 
 const ROTATE_BACK = { 90: 'transpose=2', 180: 'hflip,vflip', 270: 'transpose=1' } as const;
 
-/** Display matrix of a clockwise rotation (ISO/IEC 14496-12, 8.2.2: 16.16 fixed point, last column 2.30), host byte order. */
+/**
+ * Display matrix of a clockwise rotation (ISO/IEC 14496-12, 8.2.2: 16.16 fixed point, last column
+ * 2.30), host byte order.
+ */
 const displayMatrix = (rotation: 90 | 180 | 270): Buffer => {
   const [a, b, c, d] = { 90: [0, 1, -1, 0], 180: [-1, 0, 0, -1], 270: [0, -1, 1, 0] }[rotation] as [
     number,

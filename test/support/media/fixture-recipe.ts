@@ -14,7 +14,10 @@ export interface VideoRecipe {
   readonly bitRate?: number;
   readonly gop?: number;
   readonly bFrames?: number;
-  /** Clockwise rotation that a player must apply; the frame is painted upright and rotated the other way before encoding. */
+  /**
+   * Clockwise rotation that a player must apply; the frame is painted upright and rotated the other
+   * way before encoding.
+   */
   readonly rotation?: 90 | 180 | 270;
   readonly interlaced?: boolean;
   /** BT.2020 with this transfer function instead of BT.709; `filter` must convert the frame. */

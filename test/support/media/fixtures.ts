@@ -1,7 +1,8 @@
 /**
- * The one recipe file of test media. `fixture(name)` returns the path of a file that is generated on first use and kept in
- * a cache directory under a name that changes with the recipe. Frames carry a 16-bit counter (`measure.ts` reads it),
- * flash and beep mark every full second, and each channel holds a continuous tone (`CHANNEL_TONES`).
+ * The one recipe file of test media. `fixture(name)` returns the path of a file that is generated
+ * on first use and kept in a cache directory under a name that changes with the recipe. Frames
+ * carry a 16-bit counter (`measure.ts` reads it), flash and beep mark every full second, and each
+ * channel holds a continuous tone (`CHANNEL_TONES`).
  */
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -329,7 +330,8 @@ const encoded = {
     video: { ...h264, filter: 'noise=alls=40:allf=t,format=yuv420p', options: { ...x264, crf: '14' } },
     audio: aac,
   },
-  // A still texture of coarse and fine detail, panned: easy to predict from a key frame that is hard to encode.
+  // A still texture of coarse and fine detail, panned: easy to predict from a key frame that is
+  // hard to encode.
   'texture.mp4': {
     ...mp4,
     seconds: 8,
@@ -536,8 +538,8 @@ const hashGenerators = async (): Promise<string> => {
 };
 
 /**
- * SVT-AV1 gives its process real-time priority when root runs it. Every server that the test starts would inherit that, and
- * keep other processes from running at all.
+ * SVT-AV1 gives its process real-time priority when root runs it. Every server that the test starts
+ * would inherit that, and keep other processes from running at all.
  */
 const leaveRealTime = (): void => {
   execFileSync('chrt', ['--all-tasks', '--other', '--pid', '0', String(process.pid)]);
@@ -554,7 +556,8 @@ const generate = async (name: FixtureName): Promise<string> => {
   const path = join(folder, name);
   if (existsSync(path)) return path;
   await mkdir(folder, { recursive: true });
-  // Several test processes may want the same file: each writes its own and the last rename wins with equal bytes.
+  // Several test processes may want the same file: each writes its own and the last rename wins
+  // with equal bytes.
   const temporary = join(folder, `${randomBytes(6).toString('hex')}.part`);
   try {
     if (bytes !== undefined) await writeFile(temporary, bytes);

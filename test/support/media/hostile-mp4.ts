@@ -12,7 +12,10 @@ const numbers = (...values: readonly number[]): Buffer => {
 const text = (value: string): Buffer => Buffer.from(value, 'latin1');
 const NORMAL_RATE = 0x1_0000;
 
-/** A small MP4 of one video track with `samples` samples, all of which each of `edits` edits shows again. */
+/**
+ * A small MP4 of one video track with `samples` samples, all of which each of `edits` edits shows
+ * again.
+ */
 export const manyEdits = (edits: number, samples: number): Buffer => {
   const sampleEntry = Buffer.alloc(78);
   sampleEntry.writeUInt16BE(1, 6);

@@ -1,4 +1,7 @@
-/** Baseline JPEG files (ITU-T T.81) of flat 8 x 8 blocks, of kinds that FFmpeg's own encoder doesn't write. */
+/**
+ * Baseline JPEG files (ITU-T T.81) of flat 8 x 8 blocks, of kinds that FFmpeg's own encoder doesn't
+ * write.
+ */
 
 export interface JpegSettings {
   /** Of the frame in blocks. */
@@ -37,7 +40,8 @@ export const writeJpeg = ({ columns, rows, blockAt, adobeTransform, orientation 
   const frame = Buffer.from([8, 0, 0, 0, 0, components, ...ids.flatMap((id) => [id, 0x11, 0])]);
   frame.writeUInt16BE(rows * 8, 1);
   frame.writeUInt16BE(columns * 8, 3);
-  // Differences of 0 to 11 bits have codes of four bits; the end of a block is the only code beside them.
+  // Differences of 0 to 11 bits have codes of four bits; the end of a block is the only code beside
+  // them.
   const dcCodes = [0x00, 0, 0, 0, 12, ...Array(12).fill(0), ...Array(12).keys()];
   const acCodes = [0x10, 1, ...Array(15).fill(0), 0];
   let bits = '';

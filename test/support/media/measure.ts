@@ -1,6 +1,6 @@
 /**
- * Decodes results of the product for tests: counters of frames, samples of audio, packets. Uses FFmpeg directly and
- * nothing of the product's own reading or writing code.
+ * Decodes results of the product for tests: counters of frames, samples of audio, packets. Uses
+ * FFmpeg directly and nothing of the product's own reading or writing code.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -41,8 +41,8 @@ import {
 Log.setLevel(AV_LOG_QUIET);
 
 /**
- * A file or a URL; either after a seek, which ends at the key frame before; or the bytes of a file: an init segment followed
- * by media segments plays like a file.
+ * A file or a URL; either after a seek, which ends at the key frame before; or the bytes of a file:
+ * an init segment followed by media segments plays like a file.
  */
 export type MediaInput = string | readonly Uint8Array[] | { readonly url: string; readonly seekSeconds: number };
 
@@ -145,7 +145,10 @@ const getStream = (context: FormatContext, type: AVMediaType): Stream => {
   return stream;
 };
 
-/** Decodes one stream from start to end; the frame is only valid during the call. Decode errors are failures. */
+/**
+ * Decodes one stream from start to end; the frame is only valid during the call. Decode errors are
+ * failures.
+ */
 const decodeStream = (context: FormatContext, stream: Stream, each: (frame: Frame) => void): void => {
   const codec = Codec.findDecoder(stream.codecpar.codecId);
   const decoder = new CodecContext();
@@ -247,7 +250,10 @@ const patch = (luma: Buffer, width: number, height: number, x: number, y: number
   return sum / 9;
 };
 
-/** Reads the bars of `paintCounter` from tightly packed luma. @throws when they cannot be told apart. */
+/**
+ * Reads the bars of `paintCounter` from tightly packed luma. @throws when they cannot be told
+ * apart.
+ */
 const readCounter = (luma: Buffer, width: number, height: number): number => {
   let counter = 0;
   for (let bar = 0; bar < COUNTER_BITS; bar++) {
@@ -297,7 +303,8 @@ const readMeasuredFrames = (input: MediaInput, onDecoded?: (samples: Buffer) => 
     decodeStream(context, stream, (frame) => {
       // Streams of AVI carry no presentation times; what FFmpeg works out is in.
       if (frame.pts === AV_NOPTS_VALUE) frame.pts = frame.bestEffortTimestamp;
-      // Such a frame starts with its luma plane. The filter takes as long as the decoder, so it is left out.
+      // Such a frame starts with its luma plane. The filter takes as long as the decoder, so it is
+      // left out.
       const hasPlainLuma =
         frame.format === AV_PIX_FMT_YUV420P && frame.colorRange !== AVCOL_RANGE_JPEG && rotation === 'null';
       const samples = hasPlainLuma || onDecoded ? frame.toBuffer() : undefined;
@@ -356,7 +363,10 @@ export interface RgbFrame {
   readonly ptsSeconds: number;
 }
 
-/** Every frame of an image file or video the way it is stored, in full-range RGB; `chain` comes before the conversion. */
+/**
+ * Every frame of an image file or video the way it is stored, in full-range RGB; `chain` comes
+ * before the conversion.
+ */
 export const readRgbFrames = (input: MediaInput, chain = 'null'): RgbFrame[] =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_VIDEO);
@@ -401,7 +411,10 @@ export const countFrames = (input: MediaInput): number =>
     return frames;
   });
 
-/** All samples of the first audio stream as floats, one array per channel; gaps between time stamps are not filled. */
+/**
+ * All samples of the first audio stream as floats, one array per channel; gaps between time stamps
+ * are not filled.
+ */
 export const readAudio = (input: MediaInput): MeasuredAudio =>
   withInput(input, (context) => {
     const stream = getStream(context, AVMEDIA_TYPE_AUDIO);
@@ -528,7 +541,10 @@ export const readPacketBytes = (input: MediaInput): Buffer[] =>
     return bytes;
   });
 
-/** Phase in radians and amplitude of a tone in `samples[from, from + count)`, measured against time zero of sample 0. */
+/**
+ * Phase in radians and amplitude of a tone in `samples[from, from + count)`, measured against time
+ * zero of sample 0.
+ */
 export const measureTone = (
   samples: Float32Array,
   sampleRate: number,
@@ -541,7 +557,8 @@ export const measureTone = (
   const step = (2 * Math.PI * frequency) / sampleRate;
   const stepCosine = Math.cos(step);
   const stepSine = Math.sin(step);
-  // Rotated by one step a sample: ten times faster than asking for each sine, and exact to 1e-12 over a second.
+  // Rotated by one step a sample: ten times faster than asking for each sine, and exact to 1e-12
+  // over a second.
   let x = Math.cos(step * from);
   let y = Math.sin(step * from);
   for (let i = from; i < from + count; i++) {

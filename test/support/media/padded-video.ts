@@ -6,8 +6,9 @@ const BLOCK_BYTES = 1024 * 1024;
 const BOX_HEADER_BYTES = 8;
 
 /**
- * A video as large as wanted that is quickly made and quickly indexed: the MP4 or MOV of `from` and a `free` box (ISO/IEC
- * 14496-12, 8.1.2) behind it, with bytes that never repeat, so that a chunk at a wrong place can't go unnoticed.
+ * A video as large as wanted that is quickly made and quickly indexed: the MP4 or MOV of `from` and
+ * a `free` box (ISO/IEC 14496-12, 8.1.2) behind it, with bytes that never repeat, so that a chunk
+ * at a wrong place can't go unnoticed.
  */
 export const paddedVideo = async (from: string, to: string, sizeBytes: number): Promise<void> => {
   const video = await readFile(from);

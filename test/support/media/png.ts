@@ -29,7 +29,10 @@ export const pngChunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 };
 
-/** A PNG file; `colorAt` is asked for every pixel, of gray kinds its red counts. `further` goes before the pixels. */
+/**
+ * A PNG file; `colorAt` is asked for every pixel, of gray kinds its red counts. `further` goes
+ * before the pixels.
+ */
 export const writePng = (
   width: number,
   height: number,

@@ -12,7 +12,8 @@ export const scenes = {
   bars: (seconds: number) => `smptehdbars=size=${SIZE}:rate=30,${finish(seconds)}`,
   // Not the source `gradients`, whose frames are not the same each time.
   ramp: (seconds: number) => `rgbtestsrc=size=${SIZE}:rate=30,scroll=horizontal=0.002,${finish(seconds)}`,
-  // Not from its first frame: most cells die between that and the second one, which is nearly a cut.
+  // Not from its first frame: most cells die between that and the second one, which is nearly a
+  // cut.
   cells: (seconds: number) =>
     `life=size=${SIZE}:rate=30:ratio=0.3:seed=3:mold=10:life_color=#C83232:death_color=#3232C8,trim=start=2,${finish(seconds)}`,
   dark: (seconds: number) => `color=black:size=${SIZE}:rate=30,${finish(seconds)}`,
@@ -25,7 +26,10 @@ export const oneAfterAnother = (...chains: readonly string[]): string =>
     `${chains.map((_, number) => `[a${number}]`).join('')}concat=n=${chains.length}`,
   ].join(';');
 
-/** Writes a silent H.264 file of 30 frames a second that a graph of filters without an input makes; its path. */
+/**
+ * Writes a silent H.264 file of 30 frames a second that a graph of filters without an input makes;
+ * its path.
+ */
 export const writeScenes = (graph: string, muxer: 'mp4' | 'mpegts' = 'mp4'): string => {
   const path = join(tmpdir(), `kinora-scenes-${randomBytes(6).toString('hex')}.${muxer}`);
   const options = { preset: 'veryfast', crf: '23', 'x264-params': 'threads=1' };

@@ -1,4 +1,7 @@
-/** What a viewer must get of a fixture, worked out from its recipe and from FFmpeg's own pass over the source. */
+/**
+ * What a viewer must get of a fixture, worked out from its recipe and from FFmpeg's own pass over
+ * the source.
+ */
 import { type EncodedName, fixture, recipeOf } from './fixtures.js';
 import { type MeasuredAudio, type MeasuredFrame, readAudio, readFrameCounters } from './measure.js';
 
@@ -10,7 +13,10 @@ export interface SourceTruth {
   readonly durationSeconds: number;
   /** Longest distance of two frames. */
   readonly frameSeconds: number;
-  /** Source time that is zero on the timeline, less what the recipe added: times of marks and tones count from here. */
+  /**
+   * Source time that is zero on the timeline, less what the recipe added: times of marks and tones
+   * count from here.
+   */
   readonly recipeZeroSeconds: number;
 }
 
@@ -24,7 +30,8 @@ export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> =
   const path = await fixture(name);
   const { video, audio, muxer, firstCounter = 0 } = recipeOf(name);
   const measured = video === undefined ? [] : readFrameCounters(path);
-  // AVI has no presentation times: FFmpeg reports those of reordered frames late, and the last one's not at all.
+  // AVI has no presentation times: FFmpeg reports those of reordered frames late, and the last
+  // one's not at all.
   if (muxer === 'avi' && (video?.bFrames ?? 0) > 0) spaceEvenly(measured, video!.rate);
   const measuredAudio = audio === undefined ? undefined : readAudio(path);
   const zero = Math.min(measured[0]?.ptsSeconds ?? Number.POSITIVE_INFINITY, measuredAudio?.startSeconds ?? 1e9);
@@ -43,7 +50,8 @@ export const readSourceTruth = async (name: EncodedName): Promise<SourceTruth> =
       : measuredAudio.startSeconds -
         zero +
         (measuredAudio.channels[0] as Float32Array).length / measuredAudio.sampleRate;
-  // Where frame n would be by the recipe, against where it is: what muxing and reading shifted everything by.
+  // Where frame n would be by the recipe, against where it is: what muxing and reading shifted
+  // everything by.
   const first = measured[0];
   const recipeFirst = ((first?.counter ?? 0) - firstCounter) / rate + (video?.startSeconds ?? 0);
   const recipeZeroSeconds = first === undefined ? 0 : recipeFirst - (first.ptsSeconds - zero);

@@ -1,4 +1,5 @@
-// Audio that speech detection takes for speech: vowels in the rhythm of syllables, at chosen places, silence elsewhere.
+// Audio that speech detection takes for speech: vowels in the rhythm of syllables, at chosen
+// places, silence elsewhere.
 
 const RATE = 16_000;
 const SYLLABLE_SECONDS = 0.2;

@@ -1,4 +1,7 @@
-/** Audio whose loudness is far from the target of `normalize_audio`, each in its own way; 16-bit stereo WAV. */
+/**
+ * Audio whose loudness is far from the target of `normalize_audio`, each in its own way; 16-bit
+ * stereo WAV.
+ */
 
 const RATE = 48_000;
 const SECONDS = 6;
@@ -19,7 +22,10 @@ const makers = {
     1.2 * (0.5 * Math.sin(2 * Math.PI * 110 * seconds) + 0.3 * Math.sin(2 * Math.PI * 1230 * seconds) + 0.4 * random),
   /** Far away, with pauses. */
   quiet: (seconds: number, random: number): number => (seconds % 3 < 2 ? 0.004 * random : 0.0001 * random),
-  /** Noise at about -30 LUFS, and a click of 2 ms at full scale every second, each between two samples at its highest. */
+  /**
+   * Noise at about -30 LUFS, and a click of 2 ms at full scale every second, each between two
+   * samples at its highest.
+   */
   peaky: (seconds: number, random: number): number =>
     (seconds + 0.5) % 1 < 0.002
       ? 1.4 * Math.sin(2 * Math.PI * 12_000 * seconds + Math.PI / 4)

@@ -39,7 +39,10 @@ export const nameOf = (of: TimeCase): string =>
 /** More than 60 frames a second. */
 export const isFast = ({ rate }: TimeCase): boolean => rate === '120' || rate === '240';
 const cutsFrames = ({ edit }: TimeCase): boolean => edit === 'start' || edit === 'end' || edit === 'both';
-/** The file has frames that are read but not displayed; without B-frames, those after the end are not read. */
+/**
+ * The file has frames that are read but not displayed; without B-frames, those after the end are
+ * not read.
+ */
 const hidesFrames = ({ edit, order }: TimeCase): boolean =>
   edit === 'start' || edit === 'both' || (edit === 'end' && order !== 'without B-frames');
 
@@ -69,7 +72,10 @@ export const possibleCases = combinations(PROPERTIES)
 /** Any two values of two properties meet in one of these, if they can. */
 export const timeCases = coverPairs(possibleCases);
 
-/** The streams have a key frame every 8 frames. In those with B-frames, the frames 2 and 5 after it are B-frames. */
+/**
+ * The streams have a key frame every 8 frames. In those with B-frames, the frames 2 and 5 after it
+ * are B-frames.
+ */
 const editOf = (edit: TimeCase['edit'], at: (frame: number) => number, ticks: number): Timing['edit'] => {
   switch (edit) {
     case 'none':

@@ -1,4 +1,7 @@
-/** MP4 files with any times: a few encoded streams, whose sample tables are written anew for each file. */
+/**
+ * MP4 files with any times: a few encoded streams, whose sample tables are written anew for each
+ * file.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +50,9 @@ const box = (type: string, ...content: Buffer[]): Buffer => {
 
 const CONTAINERS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
 
-/** Calls `change` for every box below `bytes`, innermost first; what it returns replaces the box. */
+/**
+ * Calls `change` for every box below `bytes`, innermost first; what it returns replaces the box.
+ */
 const rewrite = (bytes: Buffer, change: (type: string, content: Buffer) => readonly Buffer[] | undefined): Buffer => {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -90,8 +95,8 @@ const displayOrder = (stbl: Buffer, count: number): number[] => {
 };
 
 /**
- * A copy of a file with one video track, its `moov` at the end, with other times. Frames are decoded as late as possible
- * without negative offsets.
+ * A copy of a file with one video track, its `moov` at the end, with other times. Frames are
+ * decoded as late as possible without negative offsets.
  */
 const withTimes = (source: Buffer, timing: Timing): Buffer => {
   const { timescale, durations, edit } = timing;
@@ -101,7 +106,8 @@ const withTimes = (source: Buffer, timing: Timing): Buffer => {
   const starts: number[] = [0];
   for (const duration of durations) starts.push(starts.at(-1)! + duration);
   const total = starts.pop()!;
-  // Decode times are the times of display in ascending order; offsets are made positive by one shift.
+  // Decode times are the times of display in ascending order; offsets are made positive by one
+  // shift.
   const offsets = order.map((frame, sample) => starts[frame]! - starts[sample]!);
   const shift = timing.withoutComposition ? 0 : -Math.min(...offsets);
   const startTicks = shift + (edit?.startTicks ?? 0);
@@ -163,7 +169,10 @@ export const writeTimes = (folder: string, name: string, source: string, timing:
   return path;
 };
 
-/** A copy of an H.264 elementary stream of the Main profile whose SPS has no VUI: no frame rate, no reordering depth. */
+/**
+ * A copy of an H.264 elementary stream of the Main profile whose SPS has no VUI: no frame rate, no
+ * reordering depth.
+ */
 export const withoutVui = (stream: Buffer): Buffer => {
   const parts: Buffer[] = [];
   for (const nal of stream
@@ -203,7 +212,10 @@ const spsWithoutVui = (nal: Buffer): Buffer => {
   return Buffer.from(bytes.toString('latin1').replace(/\0\0(?=[\0-\x03])/g, '\0\0\x03'), 'latin1');
 };
 
-/** A copy of a file with MPEG-4 video, 25 frames a second, in which the frames [from, until) hold no picture (N-VOPs). */
+/**
+ * A copy of a file with MPEG-4 video, 25 frames a second, in which the frames [from, until) hold no
+ * picture (N-VOPs).
+ */
 export const withoutVops = (file: Buffer, from: number, until: number): Buffer => {
   const bytes = Buffer.from(file);
   for (let frame = 0, at = bytes.indexOf('000001b6', 0, 'hex'); at !== -1; frame++) {
@@ -220,7 +232,10 @@ export const withoutVops = (file: Buffer, from: number, until: number): Buffer =
   return bytes;
 };
 
-/** The second GOP of an MPEG-2 stream and all after it, with the mark of a closed GOP: it begins with B-frames. */
+/**
+ * The second GOP of an MPEG-2 stream and all after it, with the mark of a closed GOP: it begins
+ * with B-frames.
+ */
 export const fromSecondGop = (stream: Buffer): Buffer => {
   const gop = (from: number): number => stream.indexOf('000001b8', from, 'hex');
   const first = gop(0);

@@ -1,4 +1,6 @@
-/** Files that no encoder of the build writes: what old phones and careless programs leave behind. */
+/**
+ * Files that no encoder of the build writes: what old phones and careless programs leave behind.
+ */
 import {
   AV_CODEC_ID_AMR_WB,
   AV_CODEC_ID_PNG,
@@ -10,7 +12,9 @@ import {
 } from 'node-av/constants';
 import { avChannelLayoutDefault, Codec, FFmpegError, FormatContext, Packet } from 'node-av/lib';
 
-/** Speech of random content, 50 frames a second (3GPP TS 26.101 and 26.201; RFC 4867 for the files). */
+/**
+ * Speech of random content, 50 frames a second (3GPP TS 26.101 and 26.201; RFC 4867 for the files).
+ */
 const AMR = {
   // node-av has no constant for this one.
   nb: {
@@ -51,11 +55,15 @@ const flvTag = (type: number, milliseconds: number, data: Buffer): Buffer => {
   return tag;
 };
 
-/** Key frames of 320 x 192 in VP6 with random content, 25 a second: whatever follows their header decodes. */
+/**
+ * Key frames of 320 x 192 in VP6 with random content, 25 a second: whatever follows their header
+ * decodes.
+ */
 export const vp6Flv = (frames: number): Buffer => {
   let state = 1;
   const tags = Array.from({ length: frames }, (_, number) => {
-    // The finest quantizer, version 6 in its simple profile, the offset of a second part, then 16 x 16 blocks stored and shown.
+    // The finest quantizer, version 6 in its simple profile, the offset of a second part, then 16 x
+    // 16 blocks stored and shown.
     const header = [63 << 1, 6 << 3, 0, 0, 12, 20, 12, 20, 0, 0];
     const frame = Buffer.alloc(16_000);
     for (let at = 0; at < frame.length; at++) {
@@ -192,7 +200,10 @@ export const withoutAviIndex = (bytes: Buffer): Buffer => {
   return cut;
 };
 
-/** A fragmented MP4 whose first `count` fragments of the first track do not say that they begin with a key frame. */
+/**
+ * A fragmented MP4 whose first `count` fragments of the first track do not say that they begin with
+ * a key frame.
+ */
 export const withUnmarkedStart = (bytes: Buffer, count: number): Buffer => {
   const changed = Buffer.from(bytes);
   let at = 0;
@@ -211,7 +222,10 @@ export const withUnmarkedStart = (bytes: Buffer, count: number): Buffer => {
   return changed;
 };
 
-/** An M4A whose priming of `samples` is stated by the tag of iTunes instead of an edit list. Its `moov` is the last box. */
+/**
+ * An M4A whose priming of `samples` is stated by the tag of iTunes instead of an edit list. Its
+ * `moov` is the last box.
+ */
 export const withItunesPriming = (bytes: Buffer, samples: number): Buffer => {
   const moovAt = bytes.indexOf('moov', 0, 'latin1') - 4;
   const moov = renameFirst(bytes.subarray(moovAt), 'edts', 'free');

@@ -40,7 +40,9 @@ const noise = {
   options: { preset: 'veryfast', crf: '18' },
 };
 
-/** Formats and codecs that few recordings use today; the extension is what a user's file would have. */
+/**
+ * Formats and codecs that few recordings use today; the extension is what a user's file would have.
+ */
 export const unusual = {
   'matrix-bt709.mp4': matrix('709', 'bt709'),
   'matrix-ycgco.mp4': matrix('ycgco', 'YCgCo'),

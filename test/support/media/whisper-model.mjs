@@ -1,5 +1,6 @@
-// Writes a model in the format of whisper.cpp that always "recognizes" the same words, or costs as much as a real one.
-// Zero layers, so that the decoder sees nothing but its position; each position stands for the token that is wanted next.
+// Writes a model in the format of whisper.cpp that always "recognizes" the same words, or costs as
+// much as a real one. Zero layers, so that the decoder sees nothing but its position; each position
+// stands for the token that is wanted next.
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 const VOCABULARY = 51_865;
@@ -43,8 +44,10 @@ const unitVectors = (count, length) => {
 
 /**
  * @param {string} path
- * @param {{ words?: readonly string[]; language?: keyof typeof LANGUAGES; state?: number; layers?: number; seconds?: number }} options
- *   `words`: tokens as they stand in the text, with the blank before them. `state` and `layers` 512 and 6 cost as much as "base".
+ * @param {{ words?: readonly string[]; language?: keyof typeof LANGUAGES; state?: number; layers?:
+ * number; seconds?: number }} options
+ *   `words`: tokens as they stand in the text, with the blank before them. `state` and `layers` 512
+ *   and 6 cost as much as "base".
  */
 export const writeWhisperModel = (
   path,

@@ -1,10 +1,15 @@
-/** Writes wrong times into media files: damage of which the outcome is known, unlike that of flipped bits. */
+/**
+ * Writes wrong times into media files: damage of which the outcome is known, unlike that of flipped
+ * bits.
+ */
 
 const PACKET_BYTES = 188;
 const TICKS_PER_SECOND = 90_000;
 const HOUR_SECONDS = 3600;
 
-/** Where the headers of a transport stream's PES packets of one kind begin (ISO/IEC 13818-1, 2.4.3). */
+/**
+ * Where the headers of a transport stream's PES packets of one kind begin (ISO/IEC 13818-1, 2.4.3).
+ */
 const findPesHeaders = (bytes: Buffer, kind: 'frame' | 'audio'): number[] => {
   const headers: number[] = [];
   for (let at = 0; at + PACKET_BYTES <= bytes.length; at += PACKET_BYTES) {
@@ -30,7 +35,10 @@ const writeTime = (bytes: Buffer, at: number, ticks: number): void => {
 
 interface WrongTime {
   readonly kind: 'frame' | 'audio';
-  /** The first PES packet from this one on (a negative number counts from the end) that has the field. */
+  /**
+   * The first PES packet from this one on (a negative number counts from the end) that has the
+   * field.
+   */
   readonly packet: number;
   readonly field: 'pts' | 'dts';
   readonly addSeconds: number;
@@ -53,7 +61,10 @@ export const withWrongTimes = (source: Buffer, wrongTimes: readonly WrongTime[])
   return bytes;
 };
 
-/** A copy of an MP4 file, frames first in its index, in which one group of frames is displayed an hour too late. */
+/**
+ * A copy of an MP4 file, frames first in its index, in which one group of frames is displayed an
+ * hour too late.
+ */
 export const withLateFrame = (source: Buffer): Buffer => {
   const bytes = Buffer.from(source);
   const timescale = bytes.readUInt32BE(bytes.indexOf('mdhd') + 16);

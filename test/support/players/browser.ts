@@ -1,4 +1,7 @@
-/** The harness of the browser suites: one Chromium for a test file, and a fresh profile for each page that a test opens. */
+/**
+ * The harness of the browser suites: one Chromium for a test file, and a fresh profile for each
+ * page that a test opens.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +33,10 @@ export class TestBrowser {
     private readonly build: ChromiumBuild = 'shell',
   ) {}
 
-  /** Opens an empty page in a profile of its own. It is closed after the test, or after all tests if `beforeAll` opens it. */
+  /**
+   * Opens an empty page in a profile of its own. It is closed after the test, or after all tests if
+   * `beforeAll` opens it.
+   */
   async open({ expected, ...options }: OpenOptions = {}): Promise<OpenedPage> {
     this.#browser ??= startChromium(this.args(), this.build);
     const context = await (await this.#browser).newContext(options);
@@ -44,7 +50,10 @@ export class TestBrowser {
     this.#isInTest = true;
   }
 
-  /** Closes the pages of a test. A failed test leaves screenshots; problems of its pages fail a test that passed. */
+  /**
+   * Closes the pages of a test. A failed test leaves screenshots; problems of its pages fail a test
+   * that passed.
+   */
   async endTest({ task }: Pick<TestContext, 'task'>): Promise<void> {
     const opened = this.#opened;
     this.#opened = [];
@@ -79,8 +88,8 @@ const takeScreenshots = async (task: TestContext['task'], opened: readonly Opene
 };
 
 /**
- * The browser of a test file. Call it below the `afterAll` of the file: hooks run in reverse, and servers stop sooner when
- * no page is connected.
+ * The browser of a test file. Call it below the `afterAll` of the file: hooks run in reverse, and
+ * servers stop sooner when no page is connected.
  */
 export const useBrowser = (args?: () => readonly string[], build?: ChromiumBuild): TestBrowser => {
   const browser = new TestBrowser(args, build);

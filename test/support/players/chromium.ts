@@ -9,7 +9,10 @@ const shell = '/usr/bin/chromium-headless-shell';
 /** For pages with only a video: drawing takes half of the CPU time that it takes at 1280 × 720. */
 export const smallWindow = { viewport: { width: 320, height: 180 } } as const;
 
-/** Makes `waitForFunction` check ten times a second. By default it checks in every frame, which keeps an idle page drawing. */
+/**
+ * Makes `waitForFunction` check ten times a second. By default it checks in every frame, which
+ * keeps an idle page drawing.
+ */
 const pollSlowly = (page: Page): void => {
   const waitForFunction = page.waitForFunction.bind(page) as (...args: unknown[]) => unknown;
   const slowly = (check: unknown, arg?: unknown, options?: object) =>
@@ -96,7 +99,10 @@ export const playAt = (page: Page, rate: number): Promise<void> =>
     video.playbackRate = to;
   }, rate);
 
-/** Counts stalls in `window.stalls`: halts before a gap in the media. That a busy machine delivers or decodes late is none. */
+/**
+ * Counts stalls in `window.stalls`: halts before a gap in the media. That a busy machine delivers
+ * or decodes late is none.
+ */
 export const countStalls = (page: Page): Promise<void> =>
   page.locator('video').evaluate((video: HTMLVideoElement) => {
     window.stalls = 0;
@@ -112,13 +118,17 @@ export const countStalls = (page: Page): Promise<void> =>
     });
   });
 
-/** Reads the painted counter of every frame that the page's video shows from now on, and counts stalls. */
+/**
+ * Reads the painted counter of every frame that the page's video shows from now on, and counts
+ * stalls.
+ */
 export const readFrames = async (page: Page): Promise<void> => {
   await countStalls(page);
   await page.locator('video').evaluate((video: HTMLVideoElement) => {
     window.playedFrames = [];
     const read = async () => {
-      // The callback may come late, when the next frame is already displayed: the frame itself tells its time.
+      // The callback may come late, when the next frame is already displayed: the frame itself
+      // tells its time.
       const frame = new VideoFrame(video);
       video.requestVideoFrameCallback(read);
       const { timestamp, visibleRect, format } = frame;

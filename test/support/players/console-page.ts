@@ -43,7 +43,10 @@ export const violationsOf = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** Checks a screen that is displayed: no violation in both themes, and nothing beside the window at 390 pixels. */
+/**
+ * Checks a screen that is displayed: no violation in both themes, and nothing beside the window at
+ * 390 pixels.
+ */
 export const expectAccessible = async (page: Page): Promise<void> => {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

@@ -1,6 +1,7 @@
 /**
- * Fetches a presentation over HTTP the way a player does: multivariant playlist, media playlists, init segments, segments.
- * Reads playlists and boxes with code of its own, so that it can't share a mistake with the product.
+ * Fetches a presentation over HTTP the way a player does: multivariant playlist, media playlists,
+ * init segments, segments. Reads playlists and boxes with code of its own, so that it can't share a
+ * mistake with the product.
  */
 
 export interface FragmentSample {

@@ -42,7 +42,10 @@ export const lowestOnly = (playlists: readonly string[]): string[] => {
   return playlists.filter((playlist) => (heightOf(playlist) ?? lowest) === lowest);
 };
 
-/** Plays everything, or what `choose` leaves: the digest of each file by its path below the playback id. */
+/**
+ * Plays everything, or what `choose` leaves: the digest of each file by its path below the playback
+ * id.
+ */
 export const playAll = async (
   serverUrl: string,
   playbackId: string,
@@ -60,7 +63,10 @@ export const playAll = async (
   return digests;
 };
 
-/** Every file below a multivariant playlist in order, by its own address, with the digest of its bytes. */
+/**
+ * Every file below a multivariant playlist in order, by its own address, with the digest of its
+ * bytes.
+ */
 export const playTree = async (master: string): Promise<{ url: string; digest: string }[]> => {
   const played: { url: string; digest: string }[] = [];
   for (const playlist of new Set(addressesIn(await fetchText(master), master))) {

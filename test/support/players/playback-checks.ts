@@ -1,4 +1,7 @@
-/** What every presentation must be, in numbers; each check reports all that is wrong, not only the first thing. */
+/**
+ * What every presentation must be, in numbers; each check reports all that is wrong, not only the
+ * first thing.
+ */
 import { expect } from 'vitest';
 import { CHANNEL_TONES } from '../media/fixture-media.js';
 import {
@@ -118,7 +121,10 @@ export const readFrames = (rendition: PlayedRendition): readonly PresentedFrame[
   return frames;
 };
 
-/** Every frame of the source once, in order, at its time; each segment decodes alone to the same frames. */
+/**
+ * Every frame of the source once, in order, at its time; each segment decodes alone to the same
+ * frames.
+ */
 export const checkFrames = (
   rendition: PlayedRendition,
   truth: SourceTruth,
@@ -181,7 +187,10 @@ interface ToneWindow {
   readonly residue: number;
 }
 
-/** The tone in windows of 50 ms, which begin at whole multiples of it by the clock of the recipe: beeps fill windows. */
+/**
+ * The tone in windows of 50 ms, which begin at whole multiples of it by the clock of the recipe:
+ * beeps fill windows.
+ */
 const readTone = (
   samples: Float32Array,
   sampleRate: number,
@@ -222,7 +231,10 @@ export interface AudioExpectation {
   readonly hole?: readonly [number, number] | undefined;
 }
 
-/** The tones of the source from its first to its last sample without a click or a shift; silence elsewhere. */
+/**
+ * The tones of the source from its first to its last sample without a click or a shift; silence
+ * elsewhere.
+ */
 export const checkAudio = (audio: PlayedRendition, truth: SourceTruth, expected: AudioExpectation): void => {
   const { channels: wanted, level = 1, offsetSeconds = 2e-5, wanderSeconds = 6e-5, hole } = expected;
   const sourceAudio = truth.audio!;
@@ -313,8 +325,8 @@ export const beepTimes = (audio: PlayedRendition): number[] =>
   beepTimesOf(readAudio([audio.init, ...audio.segments.map(({ bytes }) => bytes)]));
 
 /**
- * Every flash in the range is heard: a beep within a frame of video or audio of it, when the frames of the source
- * are `delaySeconds` behind their marks.
+ * Every flash in the range is heard: a beep within a frame of video or audio of it, when the frames
+ * of the source are `delaySeconds` behind their marks.
  * @returns how many flashes there were
  */
 export const checkSync = (

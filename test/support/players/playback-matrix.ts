@@ -1,4 +1,7 @@
-/** Plays fixtures through one server, each from its URL to its last sample, and holds the results against the sources. */
+/**
+ * Plays fixtures through one server, each from its URL to its last sample, and holds the results
+ * against the sources.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EncodedName, fixture, recipeOf } from '../media/fixtures.js';
 import { readSourceTruth } from '../media/source-truth.js';

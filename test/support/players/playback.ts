@@ -1,4 +1,7 @@
-/** A server that plays one prepared asset: real database, cache, media processes and routes, without an ingest. */
+/**
+ * A server that plays one prepared asset: real database, cache, media processes and routes, without
+ * an ingest.
+ */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -36,7 +36,10 @@ export const packageEncrypted = (folder: string, clear: Uint8Array, { kid, key, 
 
 export interface Samples {
   readonly data: Buffer;
-  /** Of each sample what `senc` says: clear and protected bytes in turn. Empty where there is no `senc`. */
+  /**
+   * Of each sample what `senc` says: clear and protected bytes in turn. Empty where there is no
+   * `senc`.
+   */
   readonly subsamples: readonly (readonly number[])[];
 }
 

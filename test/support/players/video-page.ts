@@ -9,7 +9,10 @@ declare global {
   }
 }
 
-/** Frames that do not belong to their time: counter n is shown at n / rate, later by what was cut off in front. */
+/**
+ * Frames that do not belong to their time: counter n is shown at n / rate, later by what was cut
+ * off in front.
+ */
 export const wrongFrames = (frames: readonly PlayedFrame[], rate: number, cutSeconds = 0): PlayedFrame[] =>
   frames.filter(({ mediaSeconds, counter }) => Math.abs(counter - (mediaSeconds + cutSeconds) * rate) > 0.5);
 

@@ -14,7 +14,10 @@ export interface ScriptChild {
   readonly closed: Promise<unknown[]>;
 }
 
-/** Runs a module script in a process of its own, which a test may kill; `kinora(path)` imports from the built product. */
+/**
+ * Runs a module script in a process of its own, which a test may kill; `kinora(path)` imports from
+ * the built product.
+ */
 export const runScript = (script: string, args: string[], execArgv: string[] = []): ScriptChild => {
   const child = spawn(process.execPath, [...shortLived, ...execArgv, RUN_SCRIPT, script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,5 @@
-// A media process whose "sources" are orders: what a hostile file could make FFmpeg do, done for real.
+// A media process whose "sources" are orders: what a hostile file could make FFmpeg do, done for
+// real.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { createConnection } from 'node:net';

@@ -1,4 +1,5 @@
-// The real media process, except that a file which ends with `hostile:<kind of job>:<deed>` does that to it.
+// The real media process, except that a file which ends with `hostile:<kind of job>:<deed>` does
+// that to it.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { handlers } from '#kinora/engine/handlers.js';

@@ -2,8 +2,8 @@ import { open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What a power failure leaves of the unfinished files below `blobDir`: zeros in place of every byte that was never synced,
- * and a machine that has been started since.
+ * What a power failure leaves of the unfinished files below `blobDir`: zeros in place of every byte
+ * that was never synced, and a machine that has been started since.
  */
 export const losePower = async (blobDir: string): Promise<void> => {
   const dir = join(blobDir, '.partial');

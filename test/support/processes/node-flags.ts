@@ -1,9 +1,13 @@
-/** The embedded database is WebAssembly. Optimizing it takes a second in each test file and pays off only after minutes. */
+/**
+ * The embedded database is WebAssembly. Optimizing it takes a second in each test file and pays off
+ * only after minutes.
+ */
 export const unoptimizedWasm = ['--liftoff-only'] as const;
 
 /**
- * For processes that live for seconds. JavaScript is not optimized either, and the young generation holds what a start
- * allocates: a server starts and stops with an eighth less CPU time. Nor is the old generation collected before it is large.
+ * For processes that live for seconds. JavaScript is not optimized either, and the young generation
+ * holds what a start allocates: a server starts and stops with an eighth less CPU time. Nor is the
+ * old generation collected before it is large.
  */
 export const shortLived = [
   ...unoptimizedWasm,

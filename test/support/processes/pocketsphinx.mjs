@@ -1,4 +1,5 @@
-// Recognizes a WAV file with Debian's pocketsphinx and prints JSON as OpenAI-compatible services do: `pocketsphinx.mjs <audio>`.
+// Recognizes a WAV file with Debian's pocketsphinx and prints JSON as OpenAI-compatible services
+// do: `pocketsphinx.mjs <audio>`.
 import { execFileSync } from 'node:child_process';
 
 const printed = execFileSync(

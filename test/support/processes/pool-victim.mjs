@@ -1,4 +1,5 @@
-// A server with a busy media process, to be killed. Prints the pool's directory when the process works.
+// A server with a busy media process, to be killed. Prints the pool's directory when the process
+// works.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,8 @@ try {
     levels: [process.argv[2]],
     entryUrl: new URL('./hostile-child.mjs', import.meta.url),
   });
-  // Level "none" has nobody to tell a process inside a native call that the server is gone: it ends when the call does.
+  // Level "none" has nobody to tell a process inside a native call that the server is gone: it ends
+  // when the call does.
   const job = {
     kind: 'probe',
     source: { path: process.argv[2] === 'none' ? 'spin:1500' : 'hang' },

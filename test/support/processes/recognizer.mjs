@@ -1,4 +1,5 @@
-// Stands in for a speech recognizer: `recognizer.mjs <log> <manner> <audio> [language] [phrases] [output]`. It tells where it hears
+// Stands in for a speech recognizer:
+// `recognizer.mjs <log> <manner> <audio> [language] [phrases] [output]`. It tells where it hears
 // something, three words a piece, and notes each call in the log.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';

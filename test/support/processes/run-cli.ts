@@ -32,7 +32,10 @@ const spawnCli = (args: readonly string[], env: Options, cwd: string, prefix: re
   return spawn(command!, rest, { cwd, env: { ...cleanEnvironment(), KINORA_SAMPLE: 'false', ...env } });
 };
 
-/** Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says otherwise. */
+/**
+ * Runs the built command line to its end, in a directory without a `.env` file unless `cwd` says
+ * otherwise.
+ */
 export const runCli = (
   args: readonly string[],
   env: Options = {},

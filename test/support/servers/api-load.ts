@@ -12,9 +12,15 @@ export interface ApiLoad {
   refused(): Promise<void>;
   /** The longest that a response took, in milliseconds, also of the requests that still wait. */
   slowestMs(): number;
-  /** Waits, for at most the time that a server may take after a fault, until everything works without a refusal. */
+  /**
+   * Waits, for at most the time that a server may take after a fault, until everything works
+   * without a refusal.
+   */
   works(): Promise<void>;
-  /** Ends the load. All that was acknowledged must be there, all assets must become ready, and no answer may be a surprise. */
+  /**
+   * Ends the load. All that was acknowledged must be there, all assets must become ready, and no
+   * answer may be a surprise.
+   */
   check(): Promise<void>;
 }
 

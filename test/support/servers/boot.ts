@@ -26,7 +26,10 @@ export interface BootOptions extends Overrides {
   readonly token?: Booted['token'];
 }
 
-/** A whole server on a free port with a fresh data directory; loopback sources are allowed, the sample is off. */
+/**
+ * A whole server on a free port with a fresh data directory; loopback sources are allowed, the
+ * sample is off.
+ */
 export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootOptions = {}): Promise<Booted> => {
   const directory = dataDir ?? (await makeTestDataDir());
   const access = token ?? { id: newUuid(), secret: newSecret() };

@@ -15,8 +15,8 @@ export interface Asked {
 }
 
 /**
- * An object is the right answer; a text is what the model writes; a status fails; `silent` never answers; a function answers
- * as it likes.
+ * An object is the right answer; a text is what the model writes; a status fails; `silent` never
+ * answers; a function answers as it likes.
  */
 export type Script =
   | ((response: ServerResponse) => void)
@@ -28,7 +28,10 @@ export type Script =
 const isFailure = (script: Script): script is { status: number; headers?: Record<string, string> } =>
   typeof script === 'object' && 'status' in script;
 
-/** An OpenAI-compatible server on loopback that answers as a test says: the answers of a real model are not to be had here. */
+/**
+ * An OpenAI-compatible server on loopback that answers as a test says: the answers of a real model
+ * are not to be had here.
+ */
 export const startChatProvider = async (answer: (asked: Asked, number: number) => Script) => {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {

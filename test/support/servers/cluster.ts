@@ -24,8 +24,8 @@ const NODES = 3;
 const BUCKET = 'cluster';
 
 /**
- * Starts three servers on one PostgreSQL and one Swift, with nginx in front of them, all on ports of this machine. What
- * was started before a failure is stopped.
+ * Starts three servers on one PostgreSQL and one Swift, with nginx in front of them, all on ports
+ * of this machine. What was started before a failure is stopped.
  */
 export const startCluster = async (): Promise<Cluster> => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-cluster-'));

@@ -7,7 +7,8 @@ export interface CutProxy {
   /** Where the server is to listen, also when it is started again. */
   readonly serverPort: number;
   /**
-   * Cuts every connection as soon as `bytes` more were sent by clients, and holds new ones until `restore`.
+   * Cuts every connection as soon as `bytes` more were sent by clients, and holds new ones until
+   * `restore`.
    * @returns when it is cut
    */
   breakAfter(bytes: number): Promise<void>;

@@ -15,8 +15,9 @@ const cacheDir = join(root, 'node_modules/.cache/kinora');
 const migrationsDir = join(root, 'dist/db/migrations');
 
 /**
- * A migrated database directory, made once per state of the migrations: initdb takes seconds, a copy a fraction. Without
- * the template databases, which nobody opens, there are half as many files to copy.
+ * A migrated database directory, made once per state of the migrations: initdb takes seconds, a
+ * copy a fraction. Without the template databases, which nobody opens, there are half as many files
+ * to copy.
  */
 const templateDir = async (): Promise<string> => {
   const hash = createHash('sha256');
@@ -43,7 +44,9 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-/** Makes `dataDir` a data directory with a migrated embedded database that nobody has opened yet. */
+/**
+ * Makes `dataDir` a data directory with a migrated embedded database that nobody has opened yet.
+ */
 export const fillDataDir = async (dataDir: string): Promise<void> => {
   // A third of the CPU time of `cp`, which awaits each of a thousand small files.
   cpSync(await templateDir(), dataDir, { recursive: true });
@@ -56,7 +59,10 @@ export const makeTestDataDir = async (): Promise<string> => {
   return dataDir;
 };
 
-/** A fresh embedded database with all migrations applied, in a directory of its own that `close` removes. */
+/**
+ * A fresh embedded database with all migrations applied, in a directory of its own that `close`
+ * removes.
+ */
 export const openTestDatabase = async (): Promise<TestDatabase> => {
   const dataDir = await makeTestDataDir();
   const database = await openDatabase({ dataDir, logger: quietLogger });

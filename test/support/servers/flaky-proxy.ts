@@ -6,7 +6,10 @@ export interface FlakyProxy {
   readonly url: string;
   /** Where requests go; to be set before the first one. */
   target: string;
-  /** While true, the first answer to each request fails: a limit, an error of the server, or half of a file. */
+  /**
+   * While true, the first answer to each request fails: a limit, an error of the server, or half of
+   * a file.
+   */
   isFlaky: boolean;
   /** Files are not sent before. */
   held: Promise<void> | undefined;

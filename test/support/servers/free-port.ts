@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 const [LOWEST, HIGHEST] = [10_000, 32_767];
 
 /**
- * A port on which nothing listens. Servers of other tests listen on ephemeral ports, so none of them gets this one before
- * it is used, or while the server that uses it restarts.
+ * A port on which nothing listens. Servers of other tests listen on ephemeral ports, so none of
+ * them gets this one before it is used, or while the server that uses it restarts.
  */
 export const freePort = async (): Promise<number> => {
   for (;;) {

@@ -13,8 +13,8 @@ export interface KeptRunning<S extends Started> {
 }
 
 /**
- * Starts a process, and again whenever it ends. A start that fails is tried again: a port may still be taken, or a service that it
- * needs away. Only the first start rejects.
+ * Starts a process, and again whenever it ends. A start that fails is tried again: a port may still
+ * be taken, or a service that it needs away. Only the first start rejects.
  */
 export const keepRunning = async <S extends Started>(
   name: string,

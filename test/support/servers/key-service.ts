@@ -1,4 +1,7 @@
-/** A key service that speaks SPEKE 2.0: checks the request against the rules of CPIX 2.3 and fills in the keys. */
+/**
+ * A key service that speaks SPEKE 2.0: checks the request against the rules of CPIX 2.3 and fills
+ * in the keys.
+ */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { DOMParser, type Element } from '@xmldom/xmldom';
@@ -68,7 +71,10 @@ export interface KeyResponse {
 
 export interface KeyService extends Omit<Origin, 'requests'> {
   readonly asked: { readonly headers: IncomingHttpHeaders; readonly body: string; readonly problems: string[] }[];
-  /** Instead of the answer with keys, `filled`. Without a result the connection stays open and silent. */
+  /**
+   * Instead of the answer with keys, `filled`. Without a result the connection stays open and
+   * silent.
+   */
   response: ((asked: AskedKeys) => KeyResponse | undefined | Promise<KeyResponse | undefined>) | undefined;
 }
 

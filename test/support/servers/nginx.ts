@@ -16,8 +16,8 @@ export interface Nginx {
 export const nginxPath = findTool('nginx');
 
 /**
- * Requests of one address go to one server, or to the next one while that one does not answer. None is left out for long, because
- * during an update each of them stops for a moment.
+ * Requests of one address go to one server, or to the next one while that one does not answer. None
+ * is left out for long, because during an update each of them stops for a moment.
  */
 const serversOf = (urls: readonly string[]): string =>
   [
@@ -25,7 +25,10 @@ const serversOf = (urls: readonly string[]): string =>
     ...urls.map((url) => `server ${new URL(url).host} max_fails=0;`),
   ].join(' ');
 
-/** nginx with deploy/nginx/kinora.conf. Only ports, paths and TLS, which needs a certificate, are replaced. */
+/**
+ * nginx with deploy/nginx/kinora.conf. Only ports, paths and TLS, which needs a certificate, are
+ * replaced.
+ */
 export const startNginx = async (port: number, upstreams: string | readonly string[]): Promise<Nginx> => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
   mkdirSync(join(root, 'tmp'));

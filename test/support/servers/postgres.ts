@@ -36,8 +36,8 @@ export interface TestPostgres {
 }
 
 /**
- * A disposable server of the oldest installed version, on a port of its own, with its data below `parent`. The programs refuse
- * to run as root.
+ * A disposable server of the oldest installed version, on a port of its own, with its data below
+ * `parent`. The programs refuse to run as root.
  */
 export const startPostgres = async (parent = tmpdir()): Promise<TestPostgres> => {
   const bin = programs();

@@ -1,8 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * Where a connection is reset: at the first message of a transaction, at its second statement, at its COMMIT before it has
- * reached the server, or after the server has committed and before its response.
+ * Where a connection is reset: at the first message of a transaction, at its second statement, at
+ * its COMMIT before it has reached the server, or after the server has committed and before its
+ * response.
  */
 export type ResetPoint = 'begin' | 'statement' | 'commit' | 'committed';
 export const RESET_POINTS: readonly ResetPoint[] = ['begin', 'statement', 'commit', 'committed'];
@@ -13,7 +14,10 @@ export interface ResettingProxy {
   behind(databaseUrl: string): string;
   /** Resets the next transaction to come to `point`. @returns when it has */
   resetAt(point: ResetPoint): Promise<void>;
-  /** Resets the connection of the next message with this text before it has reached the server. @returns when it has */
+  /**
+   * Resets the connection of the next message with this text before it has reached the
+   * server. @returns when it has
+   */
   resetBefore(text: string): Promise<void>;
   /** No reset any more. */
   disarm(): void;

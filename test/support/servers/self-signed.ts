@@ -1,4 +1,7 @@
-/** A certificate for 127.0.0.1 that nobody vouches for, valid for a hundred years, and its key: worth nothing outside tests. */
+/**
+ * A certificate for 127.0.0.1 that nobody vouches for, valid for a hundred years, and its key:
+ * worth nothing outside tests.
+ */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdVjjqbi6VKAdIbvi

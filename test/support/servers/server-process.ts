@@ -31,13 +31,19 @@ export interface ServerProcess {
 
 export interface ServerOptions {
   readonly dataDir: string;
-  /** The server makes the directory and its database itself, which takes seconds; otherwise a missing one is a copy. */
+  /**
+   * The server makes the directory and its database itself, which takes seconds; otherwise a
+   * missing one is a copy.
+   */
   readonly isFirstStart?: true;
   /** Variables without the `KINORA_` prefix; undefined takes a default of this function away. */
   readonly options?: Readonly<Record<string, string | undefined>>;
   /** The `kinora` of another build. */
   readonly program?: string;
-  /** Flags of Node.js. Tests of memory pass `unoptimizedWasm`, which leaves the heap as users have it. */
+  /**
+   * Flags of Node.js. Tests of memory pass `unoptimizedWasm`, which leaves the heap as users have
+   * it.
+   */
   readonly nodeFlags?: readonly string[];
 }
 
@@ -60,7 +66,10 @@ export const cleanUpServers = async (): Promise<void> => {
   for (const directory of dataDirs) rmSync(directory, { recursive: true, force: true });
 };
 
-/** Starts `kinora serve` as a process of its own on a free port; resolves when it printed its address. */
+/**
+ * Starts `kinora serve` as a process of its own on a free port; resolves when it printed its
+ * address.
+ */
 export const startServer = async ({
   dataDir,
   isFirstStart,
@@ -133,8 +142,8 @@ export const startServer = async ({
 const MAX_PAUSE_MS = 400;
 
 /**
- * Waits for a condition that no event tells of. Asks less and less often: tests that wait must not keep the server busy. The first
- * pause is for conditions that take long and cost a request.
+ * Waits for a condition that no event tells of. Asks less and less often: tests that wait must not
+ * keep the server busy. The first pause is for conditions that take long and cost a request.
  */
 export const until = async (
   what: string,
@@ -149,7 +158,10 @@ export const until = async (
   }
 };
 
-/** Command lines of all processes that name `text`, such as a data directory: media processes do so in their mounts. */
+/**
+ * Command lines of all processes that name `text`, such as a data directory: media processes do so
+ * in their mounts.
+ */
 export const processesNaming = (text: string): { pid: number; command: string }[] =>
   readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

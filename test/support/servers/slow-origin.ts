@@ -18,8 +18,8 @@ export interface SlowOrigin extends Origin {
 }
 
 /**
- * A static server with entity tags that holds answers in the middle while a test looks. It goes on after a place in a file;
- * with `sendsParts` it tells that it sends any part, and does so at once.
+ * A static server with entity tags that holds answers in the middle while a test looks. It goes on
+ * after a place in a file; with `sendsParts` it tells that it sends any part, and does so at once.
  */
 export const startSlowOrigin = async (): Promise<SlowOrigin> => {
   const files = new Map<string, { bytes: Buffer; holdAtBytes: number; sendsParts: boolean; version: number }>();

@@ -12,7 +12,10 @@ interface Request {
   readonly file: number;
 }
 
-/** Gives the answers in turn, the last one again and again, or what it is told for a request; keeps what it was asked. */
+/**
+ * Gives the answers in turn, the last one again and again, or what it is told for a request; keeps
+ * what it was asked.
+ */
 export const startSpeechService = async (
   responses: readonly SpeechResponse[] | ((request: Request) => SpeechResponse),
 ) => {

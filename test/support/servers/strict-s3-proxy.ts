@@ -33,8 +33,8 @@ export interface StrictS3Proxy {
   /** What happened, by kind of fault. */
   readonly injected: Record<keyof S3Faults, number>;
   /**
-   * Violations of the rules that some stores have: no part may be shorter than 5 MiB or differ in size, and no request
-   * may wait for `100 Continue`.
+   * Violations of the rules that some stores have: no part may be shorter than 5 MiB or differ in
+   * size, and no request may wait for `100 Continue`.
    */
   readonly violations: string[];
   /** Of every kind. */
@@ -53,7 +53,10 @@ const MIN_PART_BYTES = 5 * 2 ** 20;
 const errorBody = (code: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
 
-/** Stands in front of an S3 server: has the rules of the stricter ones, and the faults of the worse ones. */
+/**
+ * Stands in front of an S3 server: has the rules of the stricter ones, and the faults of the worse
+ * ones.
+ */
 export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy> => {
   const injected = { slowDown: 0, cutBodies: 0, wrongEtag: 0, latencyMs: 0 };
   const gets = { requests: 0, bytes: 0 };
@@ -80,7 +83,10 @@ export const startStrictS3Proxy = async (target: string): Promise<StrictS3Proxy>
   const refuse = (response: ServerResponse, status: number, code: string): void => {
     response.writeHead(status, { 'content-type': 'application/xml' }).end(errorBody(code));
   };
-  /** The code of the error with which a strict store refuses to complete an upload; only the parts it names count. */
+  /**
+   * The code of the error with which a strict store refuses to complete an upload; only the parts
+   * it names count.
+   */
   const findViolation = (parts: ReadonlyMap<number, number>, complete: Buffer): string | undefined => {
     const numbers = [...complete.toString().matchAll(/<PartNumber>(\d+)</g)].map(([, number]) => Number(number));
     const sizes = numbers.map((number) => parts.get(number) ?? 0);

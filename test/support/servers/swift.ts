@@ -182,8 +182,8 @@ const startOwn = async (): Promise<Swift> => {
 };
 
 /**
- * The Swift of a test run. A start takes six seconds of CPU time, so the first file that needs it starts it for all, and it
- * runs until the run ends.
+ * The Swift of a test run. A start takes six seconds of CPU time, so the first file that needs it
+ * starts it for all, and it runs until the run ends.
  */
 const share = async (runDir: string): Promise<Swift> => {
   const file = join(runDir, SHARED_SWIFT);
@@ -208,8 +208,8 @@ const share = async (runDir: string): Promise<Swift> => {
 };
 
 /**
- * Starts Swift, or returns the one of the test run: then each file needs buckets with names of its own. `close` must always
- * follow.
+ * Starts Swift, or returns the one of the test run: then each file needs buckets with names of its
+ * own. `close` must always follow.
  */
 export const startSwift = (): Promise<Swift> => {
   const runDir = process.env.TEST_RUN_DIR;

@@ -33,7 +33,10 @@ const seconds = (time: string): number => {
   return hours! * 3600 + minutes! * 60 + rest!;
 };
 
-/** The cues of WebVTT as the server writes it; code of its own, so that it can't share a mistake with the product. */
+/**
+ * The cues of WebVTT as the server writes it; code of its own, so that it can't share a mistake
+ * with the product.
+ */
 export const readCues = (webvtt: string): TimedText[] => {
   const [header, ...blocks] = webvtt.replace(/\n$/, '').split('\n\n');
   if (!/^WEBVTT(\n|$)/.test(header!)) throw new Error(`not WebVTT: ${webvtt.slice(0, 200)}`);

@@ -10,8 +10,8 @@ export interface TlsProxy {
 }
 
 /**
- * Speaks TLS for a server on every host name, as a proxy in front of it does, but for `own`, whose paths are files or the
- * HTML that `page` gives.
+ * Speaks TLS for a server on every host name, as a proxy in front of it does, but for `own`, whose
+ * paths are files or the HTML that `page` gives.
  */
 export const startTlsProxy = async (
   target: string,

@@ -32,7 +32,10 @@ const SCRIPT = `
 
 export interface UploadNode {
   readonly url: string;
-  /** Ends the process as a power cut would, and starts another one at the same address with an empty disk. */
+  /**
+   * Ends the process as a power cut would, and starts another one at the same address with an empty
+   * disk.
+   */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
 }

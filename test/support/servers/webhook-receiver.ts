@@ -18,7 +18,9 @@ export interface Received {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-/** A server for webhooks on 127.0.0.1. `handle` is asked when the body has come; 200 when absent. */
+/**
+ * A server for webhooks on 127.0.0.1. `handle` is asked when the body has come; 200 when absent.
+ */
 export const startReceiver = async (
   handle: (request: IncomingMessage, response: ServerResponse, received: Received) => void = (_, response) =>
     void response.end(),

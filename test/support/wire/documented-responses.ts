@@ -11,7 +11,10 @@ interface Checkable {
 const document = wholeDocument;
 const { schemas, responses } = document.components as Record<string, Record<string, Schema>>;
 
-/** With references written out, and objects closed: an answer may hold nothing that the document does not name. */
+/**
+ * With references written out, and objects closed: an answer may hold nothing that the document
+ * does not name.
+ */
 const strict = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(strict);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -60,7 +63,10 @@ export const undocumentedResponse = (operationId: string, status: number, payloa
   return `${operationId} ${status}: ${problems.join('; ')}: ${payload.slice(0, 1000)}`;
 };
 
-/** Every answer of the app's operations is compared with the document; returns what was found so far. */
+/**
+ * Every answer of the app's operations is compared with the document; returns what was found so
+ * far.
+ */
 export const watchResponses = (app: FastifyInstance): readonly string[] => {
   const found: string[] = [];
   app.addHook('onSend', async (request, reply, payload) => {

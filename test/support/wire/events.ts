@@ -17,7 +17,9 @@ export const eventsOf = async (server: Server, objectId: string): Promise<WireEv
   return ((await response.json()) as { data: WireEvent[] }).data.reverse();
 };
 
-/** What was told about an asset and its tracks, the oldest first, without what all types begin with. */
+/**
+ * What was told about an asset and its tracks, the oldest first, without what all types begin with.
+ */
 export const toldOfAsset = async (server: Server, assetId: string): Promise<string[]> => {
   const { data } = (await (await api(server, 'GET', '/system/v1/events?limit=100')).json()) as { data: WireEvent[] };
   return data

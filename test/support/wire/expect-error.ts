@@ -18,7 +18,8 @@ export const NOT_FOUND = "The requested resource either doesn't exist or you don
 export const expectNotFound = async (response: Response): Promise<void> => {
   const { error } = (await response.json()) as { error: { type: string; messages?: string[]; message?: string } };
   expect([response.status, error.type]).toEqual([404, 'not_found']);
-  // A part of a path that is no ID, such as the name of a workflow, makes it the path of no operation.
+  // A part of a path that is no ID, such as the name of a workflow, makes it the path of no
+  // operation.
   if (error.messages?.[0]?.startsWith('There is no operation ')) expect(error.messages).toHaveLength(1);
   else if (error.messages) expect(error.messages).toEqual([NOT_FOUND]);
   else expect(error.message).toMatch(/^(Asset|Directive|Job|Run) not found$/);

@@ -99,8 +99,8 @@ const kindsOf = (files, { drmConfigurationId, clippedId }) => {
 };
 
 /**
- * Creates `count` assets in turns of all kinds, and waits until all of their work has ended. Returns the assets as the
- * server shows them, with their kinds.
+ * Creates `count` assets in turns of all kinds, and waits until all of their work has ended.
+ * Returns the assets as the server shows them, with their kinds.
  */
 export const fillSource = async (server, files, { count, drmConfigurationId }) => {
   const authorization = `Basic ${Buffer.from(`${server.token.id}:${server.token.secret}`).toString('base64')}`;

@@ -7,7 +7,10 @@ import { cleanEnvironment } from '../processes/run-cli.js';
 
 const { resolve: locate } = createRequire(import.meta.url);
 
-/** False, with a warning, where npm has no build of the official command line for the machine; in CI that is a failure. */
+/**
+ * False, with a warning, where npm has no build of the official command line for the machine; in CI
+ * that is a failure.
+ */
 export const hasMuxCli = (): boolean => {
   try {
     locate(`@mux/cli-${process.platform}-${process.arch}/mux`);
@@ -26,7 +29,10 @@ interface MuxResult {
   readonly stderr: string;
 }
 
-/** The official command line as npm installs it, working on `server` and without what the user of this machine has stored. */
+/**
+ * The official command line as npm installs it, working on `server` and without what the user of
+ * this machine has stored.
+ */
 export const createMuxCli = (server: {
   readonly url: string;
   readonly token: { readonly id: string; readonly secret: string };

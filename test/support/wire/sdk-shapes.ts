@@ -1,7 +1,7 @@
 /**
- * The types that the official SDKs for Go and PHP declare for answers. Both ignore fields that they don't know, and both fail
- * on a known field of another type: Go refuses to decode, PHP iterates over what must be an array and compares what must
- * be one of some values.
+ * The types that the official SDKs for Go and PHP declare for answers. Both ignore fields that they
+ * don't know, and both fail on a known field of another type: Go refuses to decode, PHP iterates
+ * over what must be an array and compares what must be one of some values.
  */
 type Shape = 'string' | 'integer' | 'number' | 'boolean' | OneOf | readonly [Shape] | Fields;
 /** Its name is the type in Go. */

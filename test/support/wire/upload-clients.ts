@@ -6,7 +6,9 @@ export const TUS_PATCH = { ...TUS, 'content-type': 'application/offset+octet-str
 
 type Progress = number | 'complete' | undefined;
 
-/** How a client speaks to the server at `origin`; the answers are undefined when it must ask again. */
+/**
+ * How a client speaks to the server at `origin`; the answers are undefined when it must ask again.
+ */
 export interface UploadClient {
   ask(origin: string): Promise<Progress>;
   send(origin: string, start: number, end: number): Promise<Progress>;

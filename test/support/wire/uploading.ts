@@ -41,7 +41,10 @@ export interface OpenRequest {
   cut(): void;
 }
 
-/** A request whose body is sent piece by piece; in pieces of unknown number without a `content-length` in `headers`. */
+/**
+ * A request whose body is sent piece by piece; in pieces of unknown number without a
+ * `content-length` in `headers`.
+ */
 export const openRequest = (url: string, headers: Record<string, string | number>, method = 'PUT'): OpenRequest => {
   const outgoing = request(url, { method, headers, agent: false });
   const responded = once(outgoing, 'response').then(async ([response]: IncomingMessage[]) => {
@@ -62,7 +65,10 @@ export const openRequest = (url: string, headers: Record<string, string | number
   };
 };
 
-/** What the blob store in `dir` has of an asset to come: bytes of unfinished files and of finished ones. */
+/**
+ * What the blob store in `dir` has of an asset to come: bytes of unfinished files and of finished
+ * ones.
+ */
 export const storedIn = async (dir: string, assetId: string): Promise<{ partial?: Buffer; source?: Buffer }> => {
   const read = (path: string) => readFile(join(dir, path)).catch(() => undefined);
   const partial = await read(`.partial/assets~${assetId}~source`);

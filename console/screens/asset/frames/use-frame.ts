@@ -12,8 +12,8 @@ export const frameSecondsOf = ({ max_stored_frame_rate: rate = 0 }: Asset): numb
 const round = (seconds: number, digits: number): number => Number(Math.max(0, seconds).toFixed(digits));
 
 /**
- * Times by which the server finds exactly this frame. The end of a clip is not part of it: a clip until the end of a frame
- * has that frame as its last one.
+ * Times by which the server finds exactly this frame. The end of a clip is not part of it: a clip
+ * until the end of a frame has that frame as its last one.
  */
 export const timesOf = (startSeconds: number, frameSeconds: number) => ({
   poster: round(startSeconds + frameSeconds / 2, 3),
@@ -49,7 +49,8 @@ export const useFrame = (video: HTMLVideoElement | undefined, frameSeconds: numb
       request = video.requestVideoFrameCallback(show);
       const { seeking, paused, currentTime } = video;
       if (seeking) return;
-      // It may be the frame before a seek that has just ended, and some frames are displayed for long.
+      // It may be the frame before a seek that has just ended, and some frames are displayed for
+      // long.
       const isBefore = paused && currentTime - mediaTime > 1.25 * frameSeconds;
       set(isBefore ? currentTime - frameSeconds / 2 : mediaTime);
     };

@@ -16,7 +16,10 @@ const valuesOf = ({ meta, passthrough }: Asset): Values => ({
   passthrough: passthrough ?? '',
 });
 
-/** The texts of an asset. They can be changed while it is prepared: what is typed stays when the asset changes. */
+/**
+ * The texts of an asset. They can be changed while it is prepared: what is typed stays when the
+ * asset changes.
+ */
 const Details = ({ asset }: { readonly asset: Asset }): ReactNode => {
   const mayWrite = usePermission('video:write');
   const [edited, setEdited] = useState<Partial<Values>>({});

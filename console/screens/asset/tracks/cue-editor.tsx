@@ -66,7 +66,8 @@ const Editor = ({ asset, trackId, name, stored }: EditorProps): ReactNode => {
   const save = useAction(({ from, edited }: Saving) => replaceCues(asset.id, from, edited.map(toCue)), {
     done: 'Saved the cues.',
     refresh: [['asset', asset.id]],
-    // All at once: before the asset is loaded again, the editor may be closed, or more may be saved.
+    // All at once: before the asset is loaded again, the editor may be closed, or more may be
+    // saved.
     onDone: (track, { from, edited }) => {
       queryClient.setQueryData(cuesQuery(asset.id, track.id).queryKey, edited.map(toCue));
       queryClient.setQueryData(assetQuery(asset.id).queryKey, (cachedAsset) =>

@@ -18,7 +18,10 @@ interface CueListProps extends CueActions {
   readonly duration: number;
 }
 
-/** The cues in order; the selected one with fields. One of them is a stop of the Tab key, and arrows go to the others. */
+/**
+ * The cues in order; the selected one with fields. One of them is a stop of the Tab key, and arrows
+ * go to the others.
+ */
 export const CueList = ({ cues, selected, video, duration, ...actions }: CueListProps): ReactNode => {
   const list = useRef<HTMLOListElement>(null);
   const playing = usePlayingTime(video);

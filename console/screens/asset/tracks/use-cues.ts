@@ -21,7 +21,10 @@ interface Draft {
   readonly sent?: readonly EditedCue[];
 }
 
-/** The cues of each track that was changed or saved. They outlive the editor: another screen may be visited in between. */
+/**
+ * The cues of each track that was changed or saved. They outlive the editor: another screen may be
+ * visited in between.
+ */
 const drafts = new Map<string, Draft>();
 const listeners = new Set<() => void>();
 const subscribe = (listener: () => void): (() => void) => {
@@ -44,7 +47,10 @@ export const keepUnsaved = (trackId: string): void => {
   set(trackId, { cues, saved });
 };
 
-/** Moves the cues to the track that replaces theirs. Some may have been changed since `saved` was sent. */
+/**
+ * Moves the cues to the track that replaces theirs. Some may have been changed since `saved` was
+ * sent.
+ */
 export const moveSaved = (trackId: string, newTrackId: string, saved: readonly EditedCue[]): void => {
   const { cues } = drafts.get(trackId)!;
   const sorted = saved.toSorted(byTime);

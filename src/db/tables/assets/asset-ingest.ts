@@ -24,7 +24,8 @@ export const findIngest = async (db: Queryable, assetId: string): Promise<Ingest
 };
 
 /**
- * Saves the results of an ingest step, so that ingest continues after it on a restart. False when the asset was deleted.
+ * Saves the results of an ingest step, so that ingest continues after it on a restart. False when
+ * the asset was deleted.
  */
 export const saveMedia = async (
   db: Queryable,
@@ -58,8 +59,8 @@ export const countCrash = async (db: Queryable, assetId: string): Promise<number
 };
 
 /**
- * Changes an asset only while it is preparing; `ready` and `errored` are final. Returns the changed row, or undefined when
- * nothing was changed.
+ * Changes an asset only while it is preparing; `ready` and `errored` are final. Returns the changed
+ * row, or undefined when nothing was changed.
  */
 export const updatePreparing = (
   db: Queryable,

@@ -21,9 +21,9 @@ type Page = ReadonlyMap<string, AssetViewRow>;
 const MAX_PAGES = 16;
 
 /**
- * Pages of the list of assets. Reads the versions of all assets of a page, but the contents only of those that have changed
- * since the page was read last. Measured on the embedded engine, for a page of 25: 0.44 to 0.59 ms of CPU time for the
- * versions, 2.0 to 3.2 ms for the contents.
+ * Pages of the list of assets. Reads the versions of all assets of a page, but the contents only of
+ * those that have changed since the page was read last. Measured on the embedded engine, for a page
+ * of 25: 0.44 to 0.59 ms of CPU time for the versions, 2.0 to 3.2 ms for the contents.
  */
 export class AssetPages {
   readonly #db: Queryable;
@@ -48,8 +48,9 @@ export class AssetPages {
 }
 
 /**
- * Returns a value that changes with the asset and with everything that a view shows about it. `xmin` is the transaction
- * that wrote a row, so two visible versions of a row never have the same value.
+ * Returns a value that changes with the asset and with everything that a view shows about it.
+ * `xmin` is the transaction that wrote a row, so two visible versions of a row never have the same
+ * value.
  */
 const assetVersion = (db: Queryable) => {
   const writers = (table: 'playback_id' | 'track' | 'static_rendition' | 'shots') =>

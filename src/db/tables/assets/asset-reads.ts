@@ -4,7 +4,10 @@ import { type ListAssetsQuery, selectAssetPage } from './asset.js';
 import { AssetPages, type PageOf } from './asset-pages.js';
 import { type AssetViewRow, findAssetView, findAssetViews, selectViews, toView } from './asset-view.js';
 
-/** Undefined when the environment has no such asset. Callers must not change the row objects, which others may get too. */
+/**
+ * Undefined when the environment has no such asset. Callers must not change the row objects, which
+ * others may get too.
+ */
 export const readAssetView = async (
   database: Database,
   environmentId: string,
@@ -14,7 +17,10 @@ export const readAssetView = async (
   return view?.environment.id === environmentId ? view : undefined;
 };
 
-/** Newest first. Repeated requests for a page may return the same row objects, so callers must not change them. */
+/**
+ * Newest first. Repeated requests for a page may return the same row objects, so callers must not
+ * change them.
+ */
 export const listAssetViews = async (
   database: Database,
   environmentId: string,
@@ -44,7 +50,10 @@ const readersOf = (database: Database): Readers => {
   return created;
 };
 
-/** Reads of the embedded engine are joined, because its only connection handles one query after the other. */
+/**
+ * Reads of the embedded engine are joined, because its only connection handles one query after the
+ * other.
+ */
 const createReaders = ({ engine, queryable: db }: Database): Readers => {
   const pages = new AssetPages(db);
   if (engine !== 'pglite') return { view: (id) => findAssetView(db, id), page: (of) => pages.read(of) };

@@ -50,7 +50,10 @@ export const listViewsOf = async (
 
 type AssetQuery = SelectQueryBuilder<Schema, 'asset', Row<'asset'>>;
 
-/** Uses one query. The assets come from a subquery, so the children of rows skipped by its offset are not read. */
+/**
+ * Uses one query. The assets come from a subquery, so the children of rows skipped by its offset
+ * are not read.
+ */
 export const selectViews = (db: Queryable, assets: AssetQuery) =>
   db
     .selectFrom(assets.as('asset'))

@@ -29,8 +29,8 @@ export const findEnvironmentOf = async (db: Queryable, id: string): Promise<stri
 };
 
 /**
- * Finds the asset and locks it until the transaction ends. `forChild` only prevents its deletion, so that rows that refer
- * to it can be added; `forRemoval` also blocks `forChild`.
+ * Finds the asset and locks it until the transaction ends. `forChild` only prevents its deletion,
+ * so that rows that refer to it can be added; `forRemoval` also blocks `forChild`.
  */
 export const lockAsset = async (
   tx: Transaction,
@@ -79,8 +79,8 @@ export const saveChapters = async (db: Queryable, id: string, chapters: StoredCh
 };
 
 /**
- * Saves the message of the warning that frames were lost. Returns the changed row, or undefined when there is a message
- * already, or the asset was deleted.
+ * Saves the message of the warning that frames were lost. Returns the changed row, or undefined
+ * when there is a message already, or the asset was deleted.
  */
 export const saveFramesLost = (tx: Transaction, id: string, message: string): Promise<Row<'asset'> | undefined> =>
   tx
@@ -116,7 +116,8 @@ export const selectAssetPage = (db: Queryable, environmentId: string, query: Lis
   let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
   if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
   if (after) {
-    // A single row comparison can use the index; two comparisons joined by `or` would read every earlier entry.
+    // A single row comparison can use the index; two comparisons joined by `or` would read every
+    // earlier entry.
     select = select.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('created_at', 'seq'), '<', tuple(after.createdAt, after.seq)),
     );

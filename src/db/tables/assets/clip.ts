@@ -2,7 +2,8 @@ import type { Queryable, Transaction } from '../../database.js';
 import type { Row } from '../../schema.js';
 
 /**
- * Finds the files and the plan of the asset that a clip is made from, and prevents its deletion until the transaction ends.
+ * Finds the files and the plan of the asset that a clip is made from, and prevents its deletion
+ * until the transaction ends.
  */
 export const findClipSource = async (
   tx: Transaction,
@@ -21,8 +22,8 @@ export const findClipSource = async (
     .executeTakeFirst();
 
 /**
- * Like `listSourceUses`, but also locks the rows: until the transaction ends nobody else can decide whether the files are
- * still needed.
+ * Like `listSourceUses`, but also locks the rows: until the transaction ends nobody else can decide
+ * whether the files are still needed.
  */
 export const lockSourceUses = async (tx: Transaction, assetId: string): Promise<string[]> => {
   const ownerIds = await listSourceUses(tx, assetId);

@@ -33,7 +33,10 @@ export const saveImport = async (db: Queryable, change: ImportChange): Promise<v
 export const findImport = (db: Queryable, assetId: string): Promise<ImportRow | undefined> =>
   db.selectFrom('import_asset').selectAll().where('asset_id', '=', assetId).executeTakeFirst();
 
-/** Imports that still have to undo a change at their source; at most `limit`, in the order of their IDs. */
+/**
+ * Imports that still have to undo a change at their source; at most `limit`, in the order of their
+ * IDs.
+ */
 export const listBorrowing = (
   db: Queryable,
   sourceUrl: string,
@@ -83,7 +86,10 @@ export const replaceInput = async (
     .execute();
 };
 
-/** Makes an errored or preparing track fetch its file again, from another URL. False when it is ready or gone. */
+/**
+ * Makes an errored or preparing track fetch its file again, from another URL. False when it is
+ * ready or gone.
+ */
 export const restartTrack = async (tx: Transaction, trackId: string, url: string): Promise<boolean> => {
   const result = await tx
     .updateTable('track')

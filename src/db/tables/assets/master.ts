@@ -7,7 +7,10 @@ export const setMaster = async (tx: Transaction, assetId: string, change: Master
   await tx.updateTable('asset').set(change).where('id', '=', assetId).execute();
 };
 
-/** Changes the master requested as `masterId`. False when that master is no longer wanted or not in the state `from`. */
+/**
+ * Changes the master requested as `masterId`. False when that master is no longer wanted or not in
+ * the state `from`.
+ */
 export const updateMaster = async (
   db: Queryable,
   assetId: string,

@@ -18,7 +18,9 @@ export const putShots = async (db: Queryable, row: NewRow<'shots'>): Promise<voi
     .execute();
 };
 
-/** Changes shots that are still pending for this request. Undefined when they are no longer wanted. */
+/**
+ * Changes shots that are still pending for this request. Undefined when they are no longer wanted.
+ */
 export const updatePendingShots = async (
   tx: Transaction,
   { assetId, orderId }: { readonly assetId: string; readonly orderId: string },

@@ -54,7 +54,10 @@ type PreparingChange = Partial<
   >
 >;
 
-/** Changes a rendition only while it is preparing; later states are final. Undefined when nothing was changed. */
+/**
+ * Changes a rendition only while it is preparing; later states are final. Undefined when nothing
+ * was changed.
+ */
 export const updatePreparingRendition = (
   db: Queryable,
   id: string,

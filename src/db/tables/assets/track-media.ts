@@ -3,8 +3,8 @@ import type { Queryable, Transaction } from '../../database.js';
 import type { NewRow, Row } from '../../schema.js';
 
 /**
- * Returns the media row of an alternate audio track and creates it if needed, when ingest starts. Undefined when the track
- * was deleted.
+ * Returns the media row of an alternate audio track and creates it if needed, when ingest starts.
+ * Undefined when the track was deleted.
  */
 export const openTrackMedia = async (
   tx: Transaction,
@@ -57,8 +57,8 @@ export const insertTrackMedia = async (tx: Transaction, row: NewRow<'track_media
 export type TrackWithMedia = Row<'track'> & Nullable<Row<'track_media'>>;
 
 /**
- * Lists the text and alternate audio tracks that are ready or still preparing in creation order, and prevents their deletion
- * until the transaction ends.
+ * Lists the text and alternate audio tracks that are ready or still preparing in creation order,
+ * and prevents their deletion until the transaction ends.
  */
 export const holdTracks = (tx: Transaction, assetId: string): Promise<TrackWithMedia[]> =>
   tx

@@ -36,7 +36,10 @@ type PreparedChange = Partial<
   Pick<NewRow<'track'>, 'status' | 'error' | 'duration_seconds' | 'max_channels' | 'max_channel_layout'>
 >;
 
-/** Changes a track only while it is preparing; `ready` and `errored` are final. Undefined when nothing was changed. */
+/**
+ * Changes a track only while it is preparing; `ready` and `errored` are final. Undefined when
+ * nothing was changed.
+ */
 export const updatePreparingTrack = (
   tx: Transaction,
   trackId: string,

@@ -78,7 +78,9 @@ export interface TransferChange {
 const heldBy = (db: Queryable, uploadId: string, token: string) =>
   db.updateTable('upload_transfer').where('upload_id', '=', uploadId).where('lease_token', '=', token);
 
-/** Returns false, and changes nothing, when another server has the lease; so do the functions below. */
+/**
+ * Returns false, and changes nothing, when another server has the lease; so do the functions below.
+ */
 export const saveTransfer = async (
   db: Queryable,
   uploadId: string,

@@ -33,8 +33,8 @@ export const updateUpload = (
     .executeTakeFirstOrThrow();
 
 /**
- * `totalBytes` is null while the size is unknown. With `leaseToken`, returns false and changes nothing when another
- * server receives the upload.
+ * `totalBytes` is null while the size is unknown. With `leaseToken`, returns false and changes
+ * nothing when another server receives the upload.
  */
 export const saveUploadTotal = async (
   db: Queryable,
@@ -99,7 +99,10 @@ export const listUploads = (
     .offset(offset)
     .execute();
 
-/** Lists waiting uploads that a stopped server may not have finished: their time is over or their size is known. */
+/**
+ * Lists waiting uploads that a stopped server may not have finished: their time is over or their
+ * size is known.
+ */
 export const listUnsettledUploads = async (db: Queryable, now: Date): Promise<string[]> => {
   const rows = await db
     .selectFrom('upload')

@@ -30,7 +30,8 @@ export const findDrmConfiguration = (
 };
 
 /**
- * Locks the configuration until the transaction ends; `forChild` only prevents its deletion. False when it does not exist.
+ * Locks the configuration until the transaction ends; `forChild` only prevents its deletion. False
+ * when it does not exist.
  */
 export const lockDrmConfiguration = async (
   db: Queryable,

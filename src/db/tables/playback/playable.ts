@@ -12,7 +12,10 @@ const TRACK_COLUMNS = [
   ...(['id', 'type', 'name', 'language_code', 'is_primary', 'closed_captions', 'text_source'] as const),
 ] as const;
 
-/** `audio` is the plan of an alternate audio track without the boundaries, which take up most of the plan. */
+/**
+ * `audio` is the plan of an alternate audio track without the boundaries, which take up most of the
+ * plan.
+ */
 export type PlayableTrack = Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]> & { readonly audio: object | null };
 
 export interface FoundPlayable extends PlayableRow {
@@ -23,7 +26,10 @@ export interface FoundPlayable extends PlayableRow {
   readonly plan: object | null;
 }
 
-/** Finds all of these playback IDs in one query. The plans of `knownPlans` (assets) are left out, because plans are large. */
+/**
+ * Finds all of these playback IDs in one query. The plans of `knownPlans` (assets) are left out,
+ * because plans are large.
+ */
 export const findPlayables = (
   db: Queryable,
   playbackIds: readonly string[],
@@ -77,7 +83,10 @@ export const findPlan = async (db: Queryable, assetId: string): Promise<object |
   return row?.plan ?? undefined;
 };
 
-/** The state of an asset with the facts of its source and its plan, which are null until they are known. */
+/**
+ * The state of an asset with the facts of its source and its plan, which are null until they are
+ * known.
+ */
 export const findMedia = (db: Queryable, environmentId: string, assetId: string) =>
   db
     .selectFrom('asset')

@@ -4,14 +4,17 @@ import type { Row } from '../../schema.js';
 
 export type DeliveredMinute = Omit<Row<'delivery_usage'>, 'minutes'>;
 
-/** Adds to the delivered totals of each asset and minute, and of parts of assets, all in one statement. */
+/**
+ * Adds to the delivered totals of each asset and minute, and of parts of assets, all in one
+ * statement.
+ */
 export const addDeliveries = async (
   db: Queryable,
   rows: readonly DeliveredMinute[],
   parts: readonly Row<'delivery_part'>[],
 ): Promise<void> => {
-  // A row for a deleted environment or asset would fail on every attempt, together with all other rows, so such rows
-  // are skipped.
+  // A row for a deleted environment or asset would fail on every attempt, together with all other
+  // rows, so such rows are skipped.
   await sql`
     with totals as (
       insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
@@ -79,8 +82,8 @@ export interface UsageFilter {
 }
 
 /**
- * What was delivered of an asset that plays early is reported once it has another state, and never if an upload does
- * not become an asset.
+ * What was delivered of an asset that plays early is reported once it has another state, and never
+ * if an upload does not become an asset.
  */
 const isReported = sql<boolean>`(
   exists (select from asset where id = delivery_usage.asset_id and status <> 'preparing')

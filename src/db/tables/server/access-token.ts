@@ -26,7 +26,10 @@ export const insertAccessToken = async (db: Queryable, token: NewAccessToken): P
 export const findAccessToken = (db: Queryable, id: string): Promise<Row<'access_token'> | undefined> =>
   db.selectFrom('access_token').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** Returns everything that a request needs to know about its caller. Undefined for unknown, revoked and expired tokens. */
+/**
+ * Returns everything that a request needs to know about its caller. Undefined for unknown, revoked
+ * and expired tokens.
+ */
 export const findCaller = (db: Queryable, tokenId: string, now: Date) =>
   db
     .selectFrom('access_token')

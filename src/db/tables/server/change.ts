@@ -1,11 +1,17 @@
-/** NOTIFY channel: the payload is a change that a transaction has made (`readChange`). Triggers send it. */
+/**
+ * NOTIFY channel: the payload is a change that a transaction has made (`readChange`). Triggers send
+ * it.
+ */
 export const CHANGES = 'kinora_change';
 
 export interface Change {
   /** Empty for jobs, which belong to the server. */
   readonly environmentId: string;
   readonly kind: 'asset' | 'upload' | 'webhook' | 'event' | 'job' | 'signing_key' | 'playback_restriction';
-  /** `created`, `updated`, `deleted`; `delivery` of a webhook; the type of an event; the state of a job. */
+  /**
+   * `created`, `updated`, `deleted`; `delivery` of a webhook; the type of an event; the state of a
+   * job.
+   */
   readonly type: string;
   readonly id: string;
   /** Of a job that belongs to an asset. */

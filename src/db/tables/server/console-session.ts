@@ -13,7 +13,10 @@ export const insertConsoleLink = async (
     .execute();
 };
 
-/** Marks a link as used. False when it is unknown, expired or already used; of several callers, one gets true. */
+/**
+ * Marks a link as used. False when it is unknown, expired or already used; of several callers, one
+ * gets true.
+ */
 export const takeConsoleLink = async (db: Queryable, codeHash: string, now: Date): Promise<boolean> => {
   const result = await db
     .updateTable('console_link')
@@ -32,7 +35,9 @@ export const insertConsoleSession = async (db: Queryable, session: NewRow<'conso
   await db.insertInto('console_session').values(session).execute();
 };
 
-/** Sessions end at a fixed time, when they were not used since `idleSince`, and with their token. */
+/**
+ * Sessions end at a fixed time, when they were not used since `idleSince`, and with their token.
+ */
 export interface SessionTimes {
   readonly now: Date;
   readonly idleSince: Date;
@@ -46,7 +51,10 @@ const isLive = ({ now, idleSince }: SessionTimes): RawBuilder<boolean> => sql`(
   )
 )`;
 
-/** Returns everything that a request needs to know about its session. Undefined for unknown and ended sessions. */
+/**
+ * Returns everything that a request needs to know about its session. Undefined for unknown and
+ * ended sessions.
+ */
 export const findConsoleSession = (db: Queryable, secretHash: string, times: SessionTimes) =>
   db
     .selectFrom('console_session')

@@ -8,9 +8,9 @@ import type { ListPosition } from '../assets/asset.js';
 export const WEBHOOK_READY = 'kinora_webhook_ready';
 
 /**
- * Stores an event and its delivery to each enabled webhook. It uses a single statement because it is part of every change.
- * The share lock makes disabling or deleting a webhook wait for this transaction or finish before it, so that no delivery
- * is left over.
+ * Stores an event and its delivery to each enabled webhook. It uses a single statement because it
+ * is part of every change. The share lock makes disabling or deleting a webhook wait for this
+ * transaction or finish before it, so that no delivery is left over.
  */
 export const insertEvent = async (tx: Transaction, event: NewRow<'event'>): Promise<void> => {
   await sql`
@@ -70,8 +70,8 @@ export const listEvents = (db: Queryable, environmentId: string, query: ListEven
 };
 
 /**
- * Removes up to `limit` events from before a time, oldest first, with their deliveries. Keeps events with pending
- * deliveries to enabled webhooks. Returns the number of removed events.
+ * Removes up to `limit` events from before a time, oldest first, with their deliveries. Keeps
+ * events with pending deliveries to enabled webhooks. Returns the number of removed events.
  */
 export const deleteOldEvents = async (db: Queryable, before: Date, limit: number): Promise<number> => {
   const { rows } = await sql`

@@ -19,7 +19,10 @@ export interface NewJob {
 
 const milliseconds = (value: number): RawBuilder<Date> => sql<Date>`${value} * interval '1 millisecond'`;
 
-/** Inserts the job, or finds the live job with the same key. Runners are notified when the transaction commits. */
+/**
+ * Inserts the job, or finds the live job with the same key. Runners are notified when the
+ * transaction commits.
+ */
 export const enqueueJob = async (db: Queryable, job: NewJob): Promise<string> => {
   for (;;) {
     const { rows } = await sql<{ id: string }>`
@@ -53,7 +56,10 @@ export const cancelJob = async (db: Queryable, queue: string, key: string): Prom
     returning pg_notify(${JOB_CANCEL}, id::text)`.execute(db);
 };
 
-/** Returns the queues of the list that have a due job. One statement for all of them, because most are usually empty. */
+/**
+ * Returns the queues of the list that have a due job. One statement for all of them, because most
+ * are usually empty.
+ */
 export const listDueQueues = async (db: Queryable, queues: readonly string[], now: Date): Promise<string[]> => {
   const { rows } = await sql<{ queue: string }>`
     select queue from unnest(${queues}::text[]) as listed (queue)
@@ -65,8 +71,9 @@ export const listDueQueues = async (db: Queryable, queues: readonly string[], no
 };
 
 /**
- * Takes the next job of a queue. If `now` is ahead of the server's clock, as in tests, delayed jobs become due earlier; if
- * it is behind, it has no effect. The row lock is in a materialized step because a plain subquery may be evaluated twice.
+ * Takes the next job of a queue. If `now` is ahead of the server's clock, as in tests, delayed jobs
+ * become due earlier; if it is behind, it has no effect. The row lock is in a materialized step
+ * because a plain subquery may be evaluated twice.
  */
 export const claimJob = async (
   db: Queryable,
@@ -97,7 +104,9 @@ export const claimJob = async (
   return rows[0];
 };
 
-/** Extends the leases that are still held, and returns for each whether its job is to be cancelled. */
+/**
+ * Extends the leases that are still held, and returns for each whether its job is to be cancelled.
+ */
 export const renewLeases = async (
   db: Queryable,
   leaseIds: readonly string[],
@@ -111,8 +120,9 @@ export const renewLeases = async (
 };
 
 /**
- * Takes back the jobs whose lease has expired, or all active jobs if no worker can exist. A job that was lost too often is
- * queued once more, marked as `failing`, so that a runner handles its failure. Returns the number of jobs.
+ * Takes back the jobs whose lease has expired, or all active jobs if no worker can exist. A job
+ * that was lost too often is queued once more, marked as `failing`, so that a runner handles its
+ * failure. Returns the number of jobs.
  */
 export const reapJobs = async (db: Queryable, error: JobError, maxLosses: number, all = false): Promise<number> => {
   const { rows } = await sql<{ id: string }>`
@@ -129,7 +139,10 @@ export const reapJobs = async (db: Queryable, error: JobError, maxLosses: number
   return rows.length;
 };
 
-/** Changes an active job on behalf of its lease holder. @returns false, without a change, when the lease is lost */
+/**
+ * Changes an active job on behalf of its lease holder. @returns false, without a change, when the
+ * lease is lost
+ */
 const changeLeased = async (db: Queryable, leaseId: string, change: RawBuilder<unknown>): Promise<boolean> => {
   const { rows } = await sql`
     update job set ${change} where state = 'active' and lease_id = ${leaseId} returning pg_notify(${JOB_READY}, queue)
@@ -147,8 +160,8 @@ export const markJobFailing = (db: Queryable, leaseId: string, error: JobError):
   changeLeased(db, leaseId, sql`failing = true, error = ${JSON.stringify(error)}::jsonb`);
 
 /**
- * Queues the job again, or ends it if it was cancelled. With `isRetry` the run is counted as a retry, not as a failure of
- * its own.
+ * Queues the job again, or ends it if it was cancelled. With `isRetry` the run is counted as a
+ * retry, not as a failure of its own.
  */
 export const retryJob = (
   db: Queryable,

@@ -10,7 +10,10 @@ export interface ListedJob {
   readonly asset_id: string | null;
   /** Empty if the asset has none; null if it was deleted. */
   readonly asset_title: string | null;
-  /** Of `max_attempts`: runs that were lost with their server, or only waited for something, do not count. */
+  /**
+   * Of `max_attempts`: runs that were lost with their server, or only waited for something, do not
+   * count.
+   */
   readonly attempt: number;
   readonly max_attempts: number;
   readonly created_at: Date;
@@ -20,7 +23,10 @@ export interface ListedJob {
   readonly error: JobError | null;
 }
 
-/** Active jobs, then queued ones in the order of their start, then ended ones of the last day, newest first. */
+/**
+ * Active jobs, then queued ones in the order of their start, then ended ones of the last day,
+ * newest first.
+ */
 export const listJobs = async (
   db: Queryable,
   { assetId, state, limit }: { assetId?: string | undefined; state?: string | undefined; limit: number },

@@ -5,8 +5,8 @@ import type { Row } from '../../schema.js';
 export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'generation' | 'early' | 'draining'>;
 
 /**
- * Says that a server runs, removes those that have not been seen for an hour, and returns the others that were seen
- * within `liveSeconds`. Only the clock of the database counts.
+ * Says that a server runs, removes those that have not been seen for an hour, and returns the
+ * others that were seen within `liveSeconds`. Only the clock of the database counts.
  */
 export const beat = async (db: Queryable, node: NodeRow, liveSeconds: number): Promise<NodeRow[]> => {
   const { rows } = await sql<NodeRow>`
@@ -34,7 +34,10 @@ export const deleteNode = async (db: Queryable, id: string): Promise<void> => {
   await db.deleteFrom('node').where('id', '=', id).execute();
 };
 
-/** Takes a lease, or renews that of the same holder; false while another one has it. Only the clock of the database counts. */
+/**
+ * Takes a lease, or renews that of the same holder; false while another one has it. Only the clock
+ * of the database counts.
+ */
 export const takeLease = async (
   db: Queryable,
   { name, holder, seconds }: { readonly name: string; readonly holder: string; readonly seconds: number },

@@ -9,7 +9,9 @@ export interface JobFigure {
   readonly oldestSeconds: number;
 }
 
-/** Counts live jobs only: there may be very many ended jobs, and those are counted when they end. */
+/**
+ * Counts live jobs only: there may be very many ended jobs, and those are counted when they end.
+ */
 export const countLiveJobs = async (db: Queryable): Promise<JobFigure[]> => {
   const { rows } = await sql<{ queue: string; state: 'queued' | 'active'; jobs: number; oldest: number | null }>`
     select queue, state, count(*)::int as jobs,

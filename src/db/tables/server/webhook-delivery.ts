@@ -19,8 +19,9 @@ export interface DueDelivery {
 const LOOK_AHEAD = 500;
 
 /**
- * Lists the next deliveries of each enabled webhook, those due longest first, up to its number of `places`. A delivery
- * waits while an earlier pending delivery for the same object is also due or was created after `orderedSince`.
+ * Lists the next deliveries of each enabled webhook, those due longest first, up to its number of
+ * `places`. A delivery waits while an earlier pending delivery for the same object is also due or
+ * was created after `orderedSince`.
  */
 export const listDueDeliveries = async (
   db: Queryable,
@@ -68,7 +69,9 @@ export interface AttemptResult {
   readonly error?: string | undefined;
 }
 
-/** Saves several attempts and updates their deliveries. Attempts of deleted deliveries are skipped. */
+/**
+ * Saves several attempts and updates their deliveries. Attempts of deleted deliveries are skipped.
+ */
 export const saveAttempts = async (db: Queryable, results: readonly AttemptResult[], now: Date): Promise<void> => {
   await sql`
     with result as (

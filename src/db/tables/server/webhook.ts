@@ -65,7 +65,10 @@ export const listWebhooks = (
 
 type WebhookChange = Partial<Pick<Row<'webhook'>, 'address' | 'enabled' | 'signing_secret' | 'configured'>>;
 
-/** Undefined when another webhook of the environment has the address; the transaction must then be rolled back. */
+/**
+ * Undefined when another webhook of the environment has the address; the transaction must then be
+ * rolled back.
+ */
 export const updateWebhook = async (
   tx: Transaction,
   id: string,

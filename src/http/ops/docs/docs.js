@@ -1,5 +1,5 @@
-// Extends Swagger UI: search over everything that an operation says, code samples with a copy button, the theme of
-// the browser, and markup that screen readers understand.
+// Extends Swagger UI: search over everything that an operation says, code samples with a copy
+// button, the theme of the browser, and markup that screen readers understand.
 (() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const applyTheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
