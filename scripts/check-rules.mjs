@@ -54,6 +54,10 @@ const testRule = {
   allowed: /^$/,
 };
 
+const testFile = /^(test|bench)\/|\.test\.ts$/;
+/** A declaration of one of these names. */
+const declared = (names) =>
+  new RegExp(`\\b(const|let|function|class|interface|type|readonly|private|get) (${names})\\b`);
 /** Words that are not used in names, and the word that is. */
 const words = [
   { word: /straighten/i, instead: 'repair timestamps' },
@@ -74,6 +78,22 @@ const words = [
   { word: /salient/i, instead: 'smart crop' },
   { word: /\bmend(s|ed|ing)?\b|[a-z]Mend/, instead: 'fix or repair' },
   { word: /sound/i, instead: 'audio' },
+  {
+    word: declared('kept|made|given|found|wanted|known|works|lend|lent|giveBack|patience|led'),
+    instead: 'the thing that it holds, or acquire, release, timeout, leader',
+    allowed: testFile,
+  },
+  {
+    word: declared('\\w*[eE]lsewhere|recordWay|onDoubt|doubt|bring|begun|goesOn|letGo|isBehind|judge\\w*|refuse\\w*'),
+    instead: 'the standard term: remote, mismatch, fetch, started, release, evaluate, reject',
+    allowed: testFile,
+  },
+  // Models answer questions.
+  {
+    word: declared('\\w*[aA]nswer\\w*'),
+    instead: 'response',
+    allowed: /^(test\/|src\/robots\/|src\/net\/chat-)|\.test\.ts$/,
+  },
   // FFmpeg's names of picture types, the words of H.264 for its IDR pictures and picture parameter
   // sets, and the browsers' picture-in-picture.
   {

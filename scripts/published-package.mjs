@@ -21,11 +21,11 @@ if (!process.argv.includes('--restore')) {
     ),
   );
   const source = JSON.parse(readFileSync('package.json', 'utf8'));
-  const kept = Object.entries(source).filter(([key]) => published.includes(key));
+  const publishedFields = Object.entries(source).filter(([key]) => published.includes(key));
   const dependencies = Object.entries(source.dependencies).filter(([name]) => imported.has(name));
   // A clone runs scripts/start.mjs, which builds first.
   const bin = { kinora: 'dist/cli/main.js' };
-  const contents = { ...Object.fromEntries(kept), bin, dependencies: Object.fromEntries(dependencies) };
+  const contents = { ...Object.fromEntries(publishedFields), bin, dependencies: Object.fromEntries(dependencies) };
   renameSync('package.json', saved);
   writeFileSync('package.json', `${JSON.stringify(contents, undefined, 2)}\n`);
 }

@@ -27,6 +27,9 @@ export const noSpaceReason = (error: unknown): string | undefined => {
  */
 export const isNoSpace = (error: unknown): boolean => noSpaceReason(error) !== undefined;
 
-/** The failure of work for which there is no space: it can be freed while the work waits for its next try. */
+/**
+ * The failure of work for which there is no space: it can be freed while the work waits for its
+ * next try.
+ */
 export const noSpaceError = (cause: unknown, details: Record<string, unknown>): KinoraError =>
   new KinoraError('unavailable', { cause, details });

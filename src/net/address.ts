@@ -3,8 +3,8 @@ import { BlockList, isIP } from 'node:net';
 type Network = readonly [address: string, prefix: number];
 
 /**
- * Never allowed as a source: the null network, multicast groups, cloud metadata services, and forms that contain
- * another address.
+ * Never allowed as a source: the null network, multicast groups, cloud metadata services, and forms
+ * that contain another address.
  */
 const forbidden: readonly Network[] = [
   ['0.0.0.0', 8],
@@ -57,8 +57,9 @@ const internal: readonly Network[] = [
 ];
 
 /**
- * Everything outside global unicast 2000::/3 (including IPv4-compatible ::/96 and NAT64 64:ff9b::/96), and networks
- * inside it that embed another address (Teredo in 2001::/23, 6to4 2002::/16) or are reserved for documentation.
+ * Everything outside global unicast 2000::/3 (including IPv4-compatible ::/96 and NAT64
+ * 64:ff9b::/96), and networks inside it that embed another address (Teredo in 2001::/23, 6to4
+ * 2002::/16) or are reserved for documentation.
  */
 const notGlobal: readonly Network[] = [
   ['::', 3],
@@ -82,8 +83,9 @@ const parseNetwork = (text: string): Network => {
 };
 
 /**
- * Whether connections to an address are allowed. Public unicast addresses are allowed; `allowPrivate` adds internal
- * ones (`true`) or the given CIDR networks. Metadata services, multicast and similar addresses are always refused.
+ * Whether connections to an address are allowed. Public unicast addresses are allowed;
+ * `allowPrivate` adds internal ones (`true`) or the given CIDR networks. Metadata services,
+ * multicast and similar addresses are always refused.
  */
 export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): ((address: string) => boolean) => {
   const never = blockList(forbidden);
@@ -92,8 +94,8 @@ export const createAddressPolicy = (allowPrivate: boolean | readonly string[]): 
   const allowed =
     allowPrivate === true ? inside : blockList(allowPrivate === false ? [] : allowPrivate.map(parseNetwork));
   return (address) => {
-    // BlockList checks an IPv4-mapped address against the IPv4 networks; a public one is refused because it is not
-    // global.
+    // BlockList checks an IPv4-mapped address against the IPv4 networks; a public one is refused
+    // because it is not global.
     const target = address.replace(/%.*$/, '');
     const version = isIP(target);
     if (version === 0) return false;

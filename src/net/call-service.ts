@@ -17,8 +17,8 @@ export interface ServiceResponse {
 }
 
 /**
- * All requests to these services use this interface: they are restricted like downloads, follow no redirects and
- * verify TLS.
+ * All requests to these services use this interface: they are restricted like downloads, follow no
+ * redirects and verify TLS.
  */
 export interface ServiceCaller {
   /**

@@ -48,7 +48,10 @@ const contentOf = ({ text, images = [] }: ChatMessage): unknown =>
     ? text
     : [{ type: 'text', text }, ...images.map((url) => ({ type: 'image_url', image_url: { url } }))];
 
-/** Asks over HTTP. The operator configured the URL, so it may be internal; metadata services are still refused. */
+/**
+ * Asks over HTTP. The operator configured the URL, so it may be internal; metadata services are
+ * still refused.
+ */
 export const createChatClient = (options: ChatClientOptions): ChatModel => {
   const { url, key, model, visionModel, limitMs = LIMIT_MS, retryDelayMs = RETRY_DELAY_MS } = options;
   const { bodyStallMs = BODY_STALL_MS } = options;

@@ -21,7 +21,8 @@ export interface ChatModel {
   isConfigured(kind: 'text' | 'vision'): boolean;
   /**
    * Returns the answer's text as the model wrote it.
-   * @throws KinoraError `provider_unavailable` when none is configured, `provider_failed` after retries
+   * @throws KinoraError `provider_unavailable` when none is configured, `provider_failed` after
+   * retries
    */
   ask(request: ChatRequest): Promise<string>;
 }

@@ -22,18 +22,19 @@ export const codingOf = (response: GuardedResponse): string | undefined => {
   return coding === '' || coding === 'identity' ? undefined : coding;
 };
 
-const refused = (reason: string): KinoraError =>
+const rejected = (reason: string): KinoraError =>
   new KinoraError('invalid_input', { messages: [`The input file could not be downloaded: ${reason}.`] });
 
 /**
  * The file in the body of a response, decoded if the server has compressed it.
- * @throws KinoraError `invalid_input` for another coding, damaged data and a decompression bomb; as `response.body`
+ * @throws KinoraError `invalid_input` for another coding, damaged data and a decompression bomb; as
+ * `response.body`
  */
 export const decodeBody = (response: GuardedResponse): AsyncIterable<Uint8Array> => {
   const coding = codingOf(response);
   if (coding === undefined) return response.body;
   const decoder = Object.hasOwn(decoders, coding) ? decoders[coding as keyof typeof decoders]() : undefined;
-  if (!decoder) throw refused('the server compressed it in a way that is not supported (Content-Encoding)');
+  if (!decoder) throw rejected('the server compressed it in a way that is not supported (Content-Encoding)');
   return decode(response.body, decoder);
 };
 
@@ -48,7 +49,7 @@ async function* decode(
     for await (const chunk of decoder as AsyncIterable<Uint8Array>) {
       decodedBytes += chunk.byteLength;
       if (decodedBytes > MAX_FREE_BYTES && decodedBytes > MAX_RATIO * decoder.bytesWritten)
-        throw refused('its compressed data expands too much');
+        throw rejected('its compressed data expands too much');
       yield chunk;
     }
   } catch (error) {
@@ -56,6 +57,6 @@ async function* decode(
     const { code } = error as NodeJS.ErrnoException;
     // The data ends early, as after a lost connection.
     if (code === 'Z_BUF_ERROR') throw unreachable(error);
-    throw refused('its compressed data is damaged');
+    throw rejected('its compressed data is damaged');
   }
 }

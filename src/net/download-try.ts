@@ -44,7 +44,7 @@ const brokenOff = (reason: string): KinoraError => unreachable(undefined, { reas
  * Servers send web pages in place of files: to sign in, or as their error.
  * @throws KinoraError `invalid_input` when a body that begins with `chunk` is one
  */
-const refuseWebPage = (response: GuardedResponse, chunk: Uint8Array): void => {
+const rejectWebPage = (response: GuardedResponse, chunk: Uint8Array): void => {
   if (!/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(response.header('content-type') ?? '')) return;
   const start = Buffer.from(chunk.subarray(0, 1024)).toString('latin1');
   if (/^(\xef\xbb\xbf)?\s*</.test(start))
@@ -72,9 +72,9 @@ export const createDownloadTry =
       }
       const totalBytes = await accept(download, response);
       const { validator, onRanges } = download;
-      const refusal = whyNoRanges(response, totalBytes, validator);
-      if (refusal !== undefined) {
-        await download.onNoRanges?.(refusal);
+      const rejection = whyNoRanges(response, totalBytes, validator);
+      if (rejection !== undefined) {
+        await download.onNoRanges?.(rejection);
         download.onNoRanges = undefined;
       } else if (onRanges) {
         download.onRanges = undefined;
@@ -84,7 +84,7 @@ export const createDownloadTry =
       const checkRate = createRateCheck(clock, rateWindowMs);
       for await (const chunk of decodeBody(response)) {
         checkRate(chunk.byteLength);
-        if (download.target.offsetBytes === 0) refuseWebPage(response, chunk);
+        if (download.target.offsetBytes === 0) rejectWebPage(response, chunk);
         checkSize(download.limitBytes, download.target.offsetBytes + chunk.byteLength);
         await download.target.write(chunk);
         report(download.target.offsetBytes, totalBytes);

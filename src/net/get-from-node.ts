@@ -19,9 +19,9 @@ const ALIVE_MS = 5000;
 const BODY_STALL_MS = 5000;
 
 /**
- * Asks another server for a file of its cache. The answer must begin within `limitMs`, and within a few seconds if the
- * server answers nothing else either: one that was suspended keeps its connections. The body may not pause for longer than
- * `bodyStallMs`, five seconds by default.
+ * Asks another server for a file of its cache. The answer must begin within `limitMs`, and within a
+ * few seconds if the server answers nothing else either: one that was suspended keeps its
+ * connections. The body may not pause for longer than `bodyStallMs`, five seconds by default.
  * @throws Error when there is no answer, or an incomplete one
  */
 export const getFromNode = async (

@@ -15,7 +15,9 @@ export interface GuardedGetOptions {
   readonly clock: Clock;
   /** Replaces the system's name resolution. */
   readonly resolve?: Resolve;
-  /** The longest time without data from the origin; headers may take twice as long. 30 s by default. */
+  /**
+   * The longest time without data from the origin; headers may take twice as long. 30 s by default.
+   */
   readonly idleLimitMs?: number;
 }
 
@@ -97,10 +99,11 @@ const openResponse = (url: URL, { connectLimitMs, idleLimitMs, ...options }: Ope
   });
 
 /**
- * A GET request that can't reach forbidden addresses. Literal hosts are checked directly, names by every address they
- * resolve to, and the connection uses those same addresses, so that a second DNS answer has no effect. Every redirect
- * (at most five) is checked again; credentials are only sent to their origin. The function throws KinoraError
- * `invalid_input` for refused requests and `source_unreachable` for network failures.
+ * A GET request that can't reach forbidden addresses. Literal hosts are checked directly, names by
+ * every address they resolve to, and the connection uses those same addresses, so that a second DNS
+ * answer has no effect. Every redirect (at most five) is checked again; credentials are only sent
+ * to their origin. The function throws KinoraError `invalid_input` for refused requests and
+ * `source_unreachable` for network failures.
  */
 export const createGuardedGet = (options: GuardedGetOptions) => {
   const { idleLimitMs = 30_000 } = options;

@@ -10,12 +10,18 @@ import type { Origin } from './fetch-origin.js';
 const CONNECT_LIMIT_MS = 10_000;
 /** The first viewer of a segment waits until it is encoded. */
 const RESPONSE_LIMIT_MS = 120_000;
-/** The longest time without a byte of a body, while its reader waits: the origin may read it from a store that is slow. */
+/**
+ * The longest time without a byte of a body, while its reader waits: the origin may read it from a
+ * store that is slow.
+ */
 const BODY_STALL_MS = 20_000;
 /** A connection that the origin closes at the same moment is tried again. */
 const TRIES = 2;
 
-/** Keeps connections to one origin open. The body of an answer fails when it stalls, for 20 s by default. */
+/**
+ * Keeps connections to one origin open. The body of an answer fails when it stalls, for 20 s by
+ * default.
+ */
 export const createOriginClient = (
   baseUrl: string,
   { bodyStallMs = BODY_STALL_MS, connectLimitMs = CONNECT_LIMIT_MS } = {},
@@ -28,13 +34,13 @@ export const createOriginClient = (
   const send = (request: Parameters<Origin['fetch']>[0]): Promise<{ response: IncomingMessage }> =>
     new Promise((resolve, reject) => {
       const { method, path, headers, body, signal } = request;
-      const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+      const definedHeaders = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
       const sizes = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const sent = (isSecure ? httpsRequest : httpRequest)({
         ...{ agent, method, host: base.hostname.replace(/^\[|\]$/g, ''), path: prefix + path },
         ...(base.port && { port: base.port }),
         ...(signal && { signal }),
-        headers: { ...given, ...sizes, host: base.host } as OutgoingHttpHeaders,
+        headers: { ...definedHeaders, ...sizes, host: base.host } as OutgoingHttpHeaders,
       });
       sent.setTimeout(RESPONSE_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
       const unconnected = setTimeout(() => sent.destroy(new Error('no connection in time')), connectLimitMs);

@@ -25,8 +25,8 @@ export interface RecordingResponse {
 }
 
 /**
- * Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws network errors
- * unchanged.
+ * Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws
+ * network errors unchanged.
  */
 export const postRecording = (post: RecordingPost): Promise<RecordingResponse> =>
   new Promise((resolve, reject) => {

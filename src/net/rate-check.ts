@@ -1,11 +1,17 @@
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 
-/** Slower than any origin that means well; a byte now and then would hold a place of the ingest for hours. */
+/**
+ * Slower than any origin that means well; a byte now and then would hold a place of the ingest for
+ * hours.
+ */
 const LEAST_BYTES_PER_SECOND = 1024;
 const TOO_SLOW = 'The input file could not be downloaded: the server sends it too slowly.';
 
-/** Checks that one body arrives fast enough. The result is told the size of every piece and throws `source_unreachable`. */
+/**
+ * Checks that one body arrives fast enough. The result is told the size of every piece and throws
+ * `source_unreachable`.
+ */
 export const createRateCheck = (clock: Clock, windowMs: number): ((bytes: number) => void) => {
   let beganMs = clock.monotonicMs();
   let receivedBytes = 0;

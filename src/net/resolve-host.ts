@@ -12,8 +12,9 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
 
 /**
- * Shares one lookup per name among all callers. The system's resolver blocks one of very few threads, and a name
- * whose servers don't answer blocks it for long, so many lookups of such a name would delay all others.
+ * Shares one lookup per name among all callers. The system's resolver blocks one of very few
+ * threads, and a name whose servers don't answer blocks it for long, so many lookups of such a name
+ * would delay all others.
  */
 export const shareLookups = (resolve: Resolve = resolveBySystem): Resolve => {
   const running = new Map<string, ReturnType<Resolve>>();
@@ -24,7 +25,10 @@ export const shareLookups = (resolve: Resolve = resolveBySystem): Resolve => {
   };
 };
 
-/** The addresses of a URL's host: a literal address unchanged, a name by resolution. Ends when `signal` does. */
+/**
+ * The addresses of a URL's host: a literal address unchanged, a name by resolution. Ends when
+ * `signal` does.
+ */
 export const resolveHost = async (
   url: URL,
   signal: AbortSignal,
@@ -34,9 +38,9 @@ export const resolveHost = async (
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
   signal.throwIfAborted();
-  const addresses = await new Promise<readonly ResolvedAddress[]>((found, failed) => {
+  const addresses = await new Promise<readonly ResolvedAddress[]>((onResolved, failed) => {
     signal.addEventListener('abort', () => failed(signal.reason), { once: true });
-    resolve(host).then(found, failed);
+    resolve(host).then(onResolved, failed);
   });
   if (addresses.length === 0) throw Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' });
   return addresses;

@@ -10,17 +10,18 @@ export interface WebhookResponse {
 }
 
 /**
- * All webhook requests use this interface: they are restricted like downloads, follow no redirects and verify TLS.
+ * All webhook requests use this interface: they are restricted like downloads, follow no redirects
+ * and verify TLS.
  */
 export interface WebhookSender {
   /**
-   * False when connections to the http(s) URL would be refused because its host is, or resolves to, a forbidden
-   * address. A name that does not resolve now may do so later.
+   * False when connections to the http(s) URL would be refused because its host is, or resolves to,
+   * a forbidden address. A name that does not resolve now may do so later.
    */
   allows(address: string): Promise<boolean>;
   /**
-   * Posts a JSON body; never throws. The status line must arrive within five seconds of the call. Aborting `signal`
-   * ends the request immediately with an `error`.
+   * Posts a JSON body; never throws. The status line must arrive within five seconds of the call.
+   * Aborting `signal` ends the request immediately with an `error`.
    */
   send(address: string, message: WebhookMessage, signal?: AbortSignal): Promise<WebhookResponse>;
 }

@@ -31,11 +31,11 @@ export const createServiceCaller = ({
       try {
         const url = new URL(call.url);
         const isAllowedToCall = createAddressPolicy(call.allowPrivate);
-        const found = await resolveHost(url, limited.signal, resolve);
-        if (!found.every(({ address }) => isAllowedToAll(address) || isAllowedToCall(address))) {
+        const addresses = await resolveHost(url, limited.signal, resolve);
+        if (!addresses.every(({ address }) => isAllowedToAll(address) || isAllowedToCall(address))) {
           throw new Error('The address is not allowed');
         }
-        const response = await send(url, call, pinnedLookup(found), limited.signal);
+        const response = await send(url, call, pinnedLookup(addresses), limited.signal);
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         const body = await readBody(response);

@@ -31,9 +31,10 @@ export interface SourceResponse<T> {
 /** Another server that speaks the same API. */
 export interface SourceApi {
   /**
-   * Waits its turn, and repeats what failed for a while: everything after 429, and all but POST after failures of the
-   * network or the source.
-   * @throws KinoraError `unauthorized`, `forbidden`, `not_found`, `invalid_parameters`, `unavailable`, `cancelled`
+   * Waits its turn, and repeats what failed for a while: everything after 429, and all but POST
+   * after failures of the network or the source.
+   * @throws KinoraError `unauthorized`, `forbidden`, `not_found`, `invalid_parameters`,
+   * `unavailable`, `cancelled`
    */
   call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceResponse<T>>;
   /** The text at a URL of the stream host, requested without credentials. */

@@ -26,14 +26,16 @@ export interface SourceFetcherOptions extends Omit<GuardedGetOptions, 'isAllowed
 
 const MAX_TRIES = 3;
 /**
- * A try that received this much more than any before isn't counted, so long downloads survive many broken
- * connections.
+ * A try that received this much more than any before isn't counted, so long downloads survive many
+ * broken connections.
  */
 const PROGRESS_BYTES = 2 ** 20;
 const RATE_WINDOW_MS = 5 * 60_000;
 const TOTAL_LIMIT_MS = 12 * 3600_000;
 const REPORT_INTERVAL_MS = 250;
-/** Shorter than for downloads, because the download of the same file waits while a range is read. */
+/**
+ * Shorter than for downloads, because the download of the same file waits while a range is read.
+ */
 const RANGE_IDLE_LIMIT_MS = 10_000;
 
 const isWorthAnotherTry = (error: unknown): boolean => {

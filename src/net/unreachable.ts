@@ -3,7 +3,10 @@ import { isKinoraError, KinoraError } from '../lib/errors.js';
 /** An error that `unreachable` takes for a time limit. */
 export const timedOut = (message: string): Error => Object.assign(new Error(message), { code: 'ETIMEDOUT' });
 
-/** By the code of the error. No message names a host or an address: its reader may not know who answered. */
+/**
+ * By the code of the error. No message names a host or an address: its reader may not know who
+ * answered.
+ */
 const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^(ENOTFOUND|ENODATA)$/, 'host not found'],
   [/^EAI_/, 'the host name could not be resolved'],

@@ -33,18 +33,21 @@ const describe = (error: unknown): string => {
 };
 
 const keptHeaders = (response: IncomingMessage): Record<string, string> => {
-  const kept: Record<string, string> = {};
+  const firstHeaders: Record<string, string> = {};
   let characters = 0;
   for (const [name, value] of Object.entries(response.headers)) {
     const text = [value].flat().join(', ');
     characters += name.length + text.length;
     if (characters > KEPT_HEADER_CHARACTERS) break;
-    kept[name] = text;
+    firstHeaders[name] = text;
   }
-  return kept;
+  return firstHeaders;
 };
 
-/** Reads the first KiB. A longer body ends the connection; a body that does not end in time is not a failure. */
+/**
+ * Reads the first KiB. A longer body ends the connection; a body that does not end in time is not a
+ * failure.
+ */
 const readStart = async (response: IncomingMessage): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -88,8 +91,8 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         failed(new Error('The receiver switched protocols'));
       });
       request.once('socket', (socket) => {
-        // After an early answer, sending the rest of the body may still fail. Without a listener, that would end the
-        // process.
+        // After an early answer, sending the rest of the body may still fail. Without a listener,
+        // that would end the process.
         if (!request.reusedSocket) socket.on('error', () => undefined);
       });
       // Stays for the life of the request: later failures reach the reader of the body.
@@ -103,8 +106,8 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   return {
     allows: async (address) => {
       try {
-        const found = await resolveHost(new URL(address), AbortSignal.timeout(RESOLVE_LIMIT_MS), resolve);
-        return found.every(({ address }) => isAllowed(address));
+        const addresses = await resolveHost(new URL(address), AbortSignal.timeout(RESOLVE_LIMIT_MS), resolve);
+        return addresses.every(({ address }) => isAllowed(address));
       } catch {
         // The name can't be resolved now; it is checked again for every delivery.
         return true;
@@ -115,9 +118,9 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
       let result: WebhookResponse;
       try {
         const url = new URL(address);
-        const found = await resolveHost(url, limited.signal, resolve);
-        if (!found.every(({ address }) => isAllowed(address))) return { error: 'The address is not allowed' };
-        const response = await post(url, pinnedLookup(found), message, limited.signal);
+        const addresses = await resolveHost(url, limited.signal, resolve);
+        if (!addresses.every(({ address }) => isAllowed(address))) return { error: 'The address is not allowed' };
+        const response = await post(url, pinnedLookup(addresses), message, limited.signal);
         // Closing early makes the body fail after its reader has left.
         response.on('error', () => undefined);
         result = {
