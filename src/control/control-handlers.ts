@@ -61,6 +61,7 @@ interface ControlDeps extends FigureSources {
 /** The latest lines of the log, and where the next ones begin. */
 export type LogLines = ReturnType<LogTail['read']>;
 
+/** A table of handlers by name, without state. */
 export const createControlHandlers = (deps: ControlDeps): Readonly<Record<string, ControlHandler>> => {
   const { database, context, config, url, pool, speech, logTail } = deps;
   const { dataDir } = config;

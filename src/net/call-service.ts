@@ -18,7 +18,8 @@ export interface ServiceResponse {
 
 /**
  * All requests to these services use this interface: they are restricted like downloads, follow no
- * redirects and verify TLS.
+ * redirects and verify TLS. An interface, because the domain may import only the contracts of
+ * `net`.
  */
 export interface ServiceCaller {
   /**

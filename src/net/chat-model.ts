@@ -15,7 +15,9 @@ export interface ChatMessage {
   readonly images?: readonly string[];
 }
 
-/** A server that implements `/v1/chat/completions`. */
+/**
+ * A server that implements `/v1/chat/completions`. A contract: `robots` may not import the client.
+ */
 export interface ChatModel {
   /** Whether questions of this kind can be asked. */
   isConfigured(kind: 'text' | 'vision'): boolean;

@@ -15,7 +15,7 @@ export interface OriginResponse {
   readonly body: Readable;
 }
 
-/** Requests of an edge to its origin. */
+/** Requests of an edge to its origin. A contract: other parts do not import the client. */
 export interface Origin {
   /** @throws KinoraError `unavailable` when there is no answer */
   fetch(request: OriginRequest): Promise<OriginResponse>;

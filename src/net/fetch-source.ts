@@ -1,7 +1,9 @@
 import { KinoraError } from '../lib/errors.js';
 import type { BlobInfo, BlobWrite, RangeOrigin } from '../storage/blob-store.js';
 
-/** A restricted, resumable download of a source file. */
+/**
+ * A restricted, resumable download of a source file. A contract: `jobs` may not import the client.
+ */
 export interface SourceFetcher {
   /**
    * Streams `url` into `target` and commits it; continues after `target.offsetBytes` when the

@@ -105,7 +105,10 @@ export interface SharedState {
   readonly receivedBytes: number;
 }
 
-/** Records a shared write in the database, as long as this server has its lease. */
+/**
+ * Records a shared write in the database, as long as this server has its lease. An interface,
+ * because `storage` may not import `uploads`, which has the leases.
+ */
 export interface WriteJournal {
   /** What `save` names when it succeeds. */
   readonly token: string;
@@ -114,7 +117,10 @@ export interface WriteJournal {
   save(state: SharedState): Promise<void>;
 }
 
-/** Only what is recorded is acknowledged: it survives this machine. */
+/**
+ * Only what `record` has stored is acknowledged: it survives this machine. `sync` only makes bytes
+ * readable on this machine. An interface, because `uploads` may import only this contract.
+ */
 export interface SharedWrite extends BlobWrite {
   /** A part of the stored bytes is not on this machine: `stage` and `read` can't be used. */
   readonly isPartial: boolean;
@@ -198,6 +204,7 @@ export interface RangeSource {
  */
 export type Mismatch = 'differs' | 'restarts';
 
+/** The store as other parts see it, which may import only this contract. */
 export interface RangeBlobStore extends BlobStore {
   /**
    * After this call, `openLocal(key)` reads what `write` has stored and fetches the rest from
@@ -217,7 +224,10 @@ export interface SourceLink extends BucketObject, BlobInfo {
   readonly etag: string;
 }
 
-/** Sources that are read in place, from buckets that belong to somebody else. */
+/**
+ * Sources that are read in place, from buckets that belong to somebody else. An interface, because
+ * other parts may import only this contract.
+ */
 export interface LinkedSources {
   /**
    * Undefined when the object does not exist.

@@ -6,7 +6,7 @@ import { plainJson } from '../lib/terminal-text.js';
 
 /**
  * Structured log of Kinora; `bindings` such as `request_id`, `asset_id`, `job_id` identify what a
- * line is about.
+ * line is about. Narrower than pino, so that no code depends on the rest of it.
  */
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void;

@@ -6,7 +6,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
-/** The tracks of an asset while it is locked. */
+/** The tracks of an asset while it is locked: values and one function, without state. */
 export interface LockedTracks {
   readonly tx: Transaction;
   readonly asset: Row<'asset'>;

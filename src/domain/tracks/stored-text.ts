@@ -12,7 +12,7 @@ import { getTrack } from './get-track.js';
 import { publishText } from './publish-text.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
-/** Where the text of text tracks is. */
+/** Where the text of text tracks is. An interface, because the domain may not import `packager`. */
 export interface TextStore {
   /** Undefined when the track has no text. */
   find(assetId: string, trackId: string): Promise<IndexedText | undefined>;

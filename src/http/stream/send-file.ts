@@ -68,6 +68,7 @@ export const sendFile = async (
   return reply;
 };
 
+// Values and their close function; files and copies in memory both have it.
 interface OpenedContent {
   readonly readPart: ReadPart;
   close(): Promise<void>;
