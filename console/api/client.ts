@@ -14,7 +14,7 @@ export class ApiError extends Error {
 }
 
 /**
- * No answer, or one from a proxy that doesn't reach the server. It is not known whether a change
+ * No response, or one from a proxy that doesn't reach the server. It is not known whether a change
  * was made.
  */
 class ServerAwayError extends Error {

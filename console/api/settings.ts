@@ -29,7 +29,7 @@ export interface SigningKey {
   readonly created_at: string;
 }
 
-/** The answer to the creation is the only one with the private key, the base64 of a PEM text. */
+/** The response to the creation is the only one with the private key, the base64 of a PEM text. */
 export const signingKeys = collection<SigningKey, undefined, SigningKey & { readonly private_key: string }>(
   'signing-key',
   '/system/v1/signing-keys',
@@ -116,7 +116,7 @@ export interface AccessToken {
 
 export const accessTokensQuery = listQuery<AccessToken>('token', '/console/api/tokens');
 
-/** The answer is the only one with the secret. */
+/** The response is the only one with the secret. */
 export const createAccessToken = (body: {
   readonly name: string;
   readonly permissions: readonly string[];

@@ -15,7 +15,7 @@ export interface Attempt {
   readonly address: string;
   readonly created_at: string;
   readonly duration_ms: number;
-  /** Absent when there was no answer. */
+  /** Absent when there was no response. */
   readonly response_status_code?: number;
   readonly response_body?: string;
   readonly error?: string;

@@ -5,7 +5,9 @@ import { createLineReader } from '../lib/line-reader.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type ControlPath, openControlPath } from './control-path.js';
 
-/** Returns the answer to a request, as JSON. `closed` settles when the caller has disconnected. */
+/**
+ * Returns the response to a request, as JSON. `closed` settles when the caller has disconnected.
+ */
 export type ControlHandler = (params: never, closed: Promise<void>) => Promise<unknown>;
 
 /** One line each, as JSON; the connection stays open while the caller needs the result. */

@@ -11,7 +11,7 @@ const message = (type: string, ...parts: Buffer[]): Buffer => {
 const parameter = (name: string, value: string): Buffer => message('S', Buffer.from(`${name}\0${value}\0`));
 
 /**
- * The answer to a startup packet. The engine has one session that is always open, so it does not
+ * The response to a startup packet. The engine has one session that is always open, so it does not
  * handle startup packets.
  */
 const GREETING = Buffer.concat([

@@ -11,7 +11,7 @@ export interface PgliteWorkerData {
 
 /** Message to the thread: a batch of protocol messages, or a request to close. */
 export type PgliteRequest = { readonly id: number; readonly bytes: Uint8Array } | { readonly close: true };
-/** Message from the thread: ready for requests, the answer to a request, or closed. */
+/** Message from the thread: ready for requests, the response to a request, or closed. */
 export type PgliteResponse =
   | { readonly ready: true }
   | { readonly id: number; readonly bytes: Uint8Array }
@@ -91,15 +91,16 @@ const { directory, module } = workerData as PgliteWorkerData;
 const database = await PGlite.create({ fs: new DurableNodeFS(directory), startParams, pgliteWasmModule: module });
 
 /**
- * The size of the buffer that collects answers; a buffer that grew for a large answer is replaced.
+ * The size of the buffer that collects responses; a buffer that grew for a large response is
+ * replaced.
  */
 const MAX_KEPT_BYTES = 256 * 1024;
 let gathered = new Uint8Array(MAX_KEPT_BYTES);
 
 /**
- * Returns the answer to a batch of protocol messages. `execProtocolRaw` would also parse every
- * answer into a list that is never emptied, which keeps about the size of the answer on the heap;
- * the streaming call does not use that parser. The engine does all the work before the call
+ * Returns the response to a batch of protocol messages. `execProtocolRaw` would also parse every
+ * response into a list that is never emptied, which keeps about the size of the response on the
+ * heap; the streaming call does not use that parser. The engine does all the work before the call
  * returns, so batches stay in order.
  */
 const exchange = async (request: Uint8Array): Promise<Uint8Array<ArrayBuffer>> => {

@@ -15,7 +15,7 @@ interface SilenceOptions {
 const CHECK_MS = 5_000;
 const LIMIT_MS = 10_000;
 
-/** False only if nothing is heard from the server; an error is an answer. */
+/** False only if nothing is heard from the server; an error is a response. */
 const responses = async (url: string, limitMs: number): Promise<boolean> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: limitMs });
   client.on('error', () => undefined);
@@ -32,7 +32,7 @@ const responses = async (url: string, limitMs: number): Promise<boolean> => {
 /**
  * Ends the connections in use when the server does not answer on a new one either: a frozen server
  * or a broken network keeps them open, and their queries would wait for as long. Long queries of a
- * server that answers go on.
+ * server that responds go on.
  * @returns ends the watch
  */
 export const endSilentConnections = (pool: pg.Pool, options: SilenceOptions): (() => void) => {

@@ -18,7 +18,7 @@ export const forwardedHeaders = (request: FastifyRequest): Record<string, string
   'x-forwarded-proto': request.protocol,
 });
 
-/** The headers of an answer as viewers get them. */
+/** The headers of a response as viewers get them. */
 export const returnedHeaders = ({ headers }: OriginResponse): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>

@@ -12,7 +12,7 @@ interface Problem {
 export const formatPath = (path: Path): string =>
   path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 
-/** Collects all problems of a request, so that the caller gets them in one answer. */
+/** Collects all problems of a request, so that the caller gets them in one response. */
 export class Problems {
   readonly #found: Problem[];
   readonly #fields: Set<string>;

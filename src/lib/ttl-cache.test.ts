@@ -4,7 +4,7 @@ import { TtlCache, type TtlCacheOptions } from './ttl-cache.js';
 let nowMs: number;
 let stored: Map<string, string>;
 let reads: number;
-/** What the database does instead of an answer. */
+/** What the database does instead of a response. */
 let failure: (() => Promise<never>) | undefined;
 const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
 const make = (options: Partial<TtlCacheOptions<{ name: string }>> = {}) => {

@@ -23,7 +23,7 @@ export interface ServiceResponse {
  */
 export interface ServiceCaller {
   /**
-   * Returns an answer with any status. The complete answer must arrive within ten seconds.
+   * Returns a response with any status. All of it must arrive within ten seconds.
    * @throws KinoraError `unavailable` when there is none, or the address is not allowed
    */
   call(call: ServiceCall, signal?: AbortSignal): Promise<ServiceResponse>;

@@ -17,7 +17,7 @@ export interface OriginResponse {
 
 /** Requests of an edge to its origin. A contract: other parts do not import the client. */
 export interface Origin {
-  /** @throws KinoraError `unavailable` when there is no answer */
+  /** @throws KinoraError `unavailable` when there is no response */
   fetch(request: OriginRequest): Promise<OriginResponse>;
   stop(): void;
 }

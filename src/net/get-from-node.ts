@@ -11,7 +11,7 @@ export interface NodeFile {
   readonly bytes?: Uint8Array;
 }
 
-/** After this time without an answer, the server must show that it is alive, … */
+/** After this time without a response, the server must show that it is alive, … */
 const SUSPECT_MS = 2000;
 /** … within this time. */
 const ALIVE_MS = 5000;
@@ -19,10 +19,10 @@ const ALIVE_MS = 5000;
 const BODY_STALL_MS = 5000;
 
 /**
- * Asks another server for a file of its cache. The answer must begin within `limitMs`, and within a
- * few seconds if the server answers nothing else either: one that was suspended keeps its
+ * Asks another server for a file of its cache. The response must begin within `limitMs`, and within
+ * a few seconds if the server answers nothing else either: one that was suspended keeps its
  * connections. The body may not pause for longer than `bodyStallMs`, five seconds by default.
- * @throws Error when there is no answer, or an incomplete one
+ * @throws Error when there is no response, or an incomplete one
  */
 export const getFromNode = async (
   {

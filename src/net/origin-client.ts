@@ -19,7 +19,7 @@ const BODY_STALL_MS = 20_000;
 const TRIES = 2;
 
 /**
- * Keeps connections to one origin open. The body of an answer fails when it stalls, for 20 s by
+ * Keeps connections to one origin open. The body of a response fails when it stalls, for 20 s by
  * default.
  */
 export const createOriginClient = (

@@ -11,7 +11,7 @@ export interface RecordingPost {
   readonly file: { readonly name: string; readonly type: string; readonly bytes: Uint8Array };
   readonly maxResponseBytes: number;
   readonly signal: AbortSignal;
-  /** The longest time without a byte, once the answer has begun; two minutes by default. */
+  /** The longest time without a byte, once the response has begun; two minutes by default. */
   readonly bodyStallMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface RecordingResponse {
 }
 
 /**
- * Posts `multipart/form-data` and reads the whole answer. Redirects are not followed. Throws
+ * Posts `multipart/form-data` and reads the whole response. Redirects are not followed. Throws
  * network errors unchanged.
  */
 export const postRecording = (post: RecordingPost): Promise<RecordingResponse> =>

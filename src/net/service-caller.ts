@@ -11,7 +11,7 @@ export interface ServiceCallerOptions {
   /** Applies to every service; a call may allow more. */
   readonly allowPrivate: boolean | readonly string[];
   readonly resolve?: Resolve;
-  /** The time limit for a whole answer; ten seconds by default. */
+  /** The time limit for a whole response; ten seconds by default. */
   readonly limitMs?: number;
 }
 

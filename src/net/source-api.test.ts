@@ -6,7 +6,7 @@ import { createSourceApi, type SourceApiOptions } from './source-api.js';
 
 type Scripted = Partial<Omit<ServiceResponse, 'body'>> & { readonly json?: unknown; readonly text?: string };
 
-/** The answers in order; `undefined` is a failure of the network. The last one is repeated. */
+/** The responses in order; `undefined` is a failure of the network. The last one is repeated. */
 const scripted = (responses: readonly (Scripted | undefined)[], changes: Partial<SourceApiOptions> = {}) => {
   const calls: ServiceCall[] = [];
   const waits: number[] = [];

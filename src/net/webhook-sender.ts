@@ -91,7 +91,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         failed(new Error('The receiver switched protocols'));
       });
       request.once('socket', (socket) => {
-        // After an early answer, sending the rest of the body may still fail. Without a listener,
+        // After an early response, sending the rest of the body may still fail. Without a listener,
         // that would end the process.
         if (!request.reusedSocket) socket.on('error', () => undefined);
       });

@@ -9,7 +9,7 @@ const SERVERS = 3;
 const FAULTS_MS = 60_000;
 /** Longer than a fault, the longest pause between two tries and a lease together. */
 const QUIET_MS = 150_000;
-/** A query without an answer fails after this time. */
+/** A query without a response fails after this time. */
 const QUERY_LIMIT_MS = 15_000;
 const END_LIMIT_MS = 2000;
 /** Of one server at a time. */

@@ -6,7 +6,7 @@ import { systemClock } from '../lib/clock.js';
 import { Claims } from './claims.js';
 
 it('looks again when it is asked to at the moment when a claim ends', async () => {
-  // At each step between the answer of the database and the end of the claim, and some after it.
+  // At each step between the response of the database and the end of the claim, and some after it.
   for (let steps = 1; steps < 60; steps++) {
     const handled: string[] = [];
     let asked = 0;

@@ -226,7 +226,7 @@ export const examplesAfter: Readonly<Record<string, Json>> = {
 };
 
 /**
- * An example of the whole answer of an operation.
+ * An example of the whole response of an operation.
  * @param answer its schema; undefined is returned when it is of a resource that has no example
  */
 export const responseExample = (

@@ -24,7 +24,7 @@ export const UserAgentRules = Type.Object({
   allow_high_risk_user_agent: Type.Boolean({ description: HIGH_RISK }),
 });
 
-/** The referrer rules of an answer. */
+/** The referrer rules of a response. */
 export const ReferrerRulesResponse = Type.Object(
   {
     allowed_domains: Type.Array(Type.String(), { description: DOMAINS }),

@@ -10,13 +10,13 @@ import { print, printError, printJsonLine } from '../support/print.js';
 
 /** Longer than the server waits, because a developer may stop in a debugger. */
 const LIMIT_MS = 30_000;
-/** For a receiver that answers with a failure. One that can't be reached is tried until it can. */
+/** For a receiver that responds with a failure. One that can't be reached is tried until it can. */
 const MAX_REJECTIONS = 5;
 const PAUSE = { baseMs: 500, maxMs: 5_000 };
 const SECRET = /^[\x21-\x7e]{8,256}$/;
 
 interface Attempt {
-  /** Undefined when there was no answer. */
+  /** Undefined when there was no response. */
   readonly status: number | undefined;
   readonly outcome: string;
   readonly durationMs: number;

@@ -30,7 +30,7 @@ export interface PlaybackId {
 
 const ASSETS = '/video/v1/assets';
 const POLL_MS = 500;
-/** Consecutive polls without an answer; with their pauses, about a minute. */
+/** Consecutive polls without a response; with their pauses, about a minute. */
 const MAX_VAIN_POLLS = 10;
 const PAUSE = { baseMs: POLL_MS, maxMs: 10_000 };
 

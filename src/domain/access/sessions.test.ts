@@ -20,7 +20,7 @@ it.each(changes)('does not keep a session that was %s while it was read', async 
     const soon = new Date(Date.now() + 60_000);
     const row = { environment_id: environment, token_id: null, last_used_at: new Date(), ends_at: soon };
     const rows = environment === undefined ? [] : [row];
-    // Read, but the answer is on its way.
+    // Read, but the response is on its way.
     if (isSlow)
       await new Promise<void>((resolve) => {
         response = resolve;

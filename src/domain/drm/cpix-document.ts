@@ -3,7 +3,7 @@ import { isPsshBox, systemIds } from '../../media/mp4/pssh.js';
 import type { KeySystemSignal, KeyTrack } from './key-source.js';
 
 /**
- * CPIX 2.3 documents (DASH-IF) as used by SPEKE 2.0: a request names keys, and the answer repeats
+ * CPIX 2.3 documents (DASH-IF) as used by SPEKE 2.0: a request names keys, and the response repeats
  * it with the keys filled in.
  */
 
@@ -58,7 +58,7 @@ export interface DeliveredKey {
 }
 
 /**
- * Reads the keys of an answer by their IDs. The service may omit a key system that it does not
+ * Reads the keys of a response by their IDs. The service may omit a key system that it does not
  * serve. What it says about the others must be complete, because a player could not tell what is
  * wrong.
  * @throws Error when the document is invalid, belongs to other content, or a key is missing or

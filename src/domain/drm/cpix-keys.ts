@@ -12,7 +12,7 @@ const IV_BYTES = 16;
 const rejection = (reason: string): KinoraError => new KinoraError('upstream_refused', { details: { reason } });
 
 /**
- * A deterministic UUID of version 8: when an answer is lost, or two servers ask at the same time,
+ * A deterministic UUID of version 8: when a response is lost, or two servers ask at the same time,
  * the key service is asked for the same keys and creates no others.
  */
 const keyIdOf = (...of: readonly string[]): string => {
@@ -49,7 +49,7 @@ export const cpixKeys = (
     try {
       delivered = readCpixResponse(Buffer.from(response.body).toString('utf8'), assetId, requested);
     } catch (error) {
-      // Only the message, because the error itself could repeat parts of the answer.
+      // Only the message, because the error itself could repeat parts of the response.
       throw rejection(error instanceof Error ? error.message.slice(0, 200) : 'the answer cannot be read');
     }
     return requested.map(({ track, kid }) => {

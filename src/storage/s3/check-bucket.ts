@@ -48,7 +48,7 @@ const explained = (error: unknown, settings: S3Settings): unknown => {
   return new KinoraError(code, { messages: [explain(error, settings)], cause: error });
 };
 
-/** No connection, or an answer that the service can't work now: it may be starting. */
+/** No connection, or a response that the service can't work now: it may be starting. */
 const AWAY: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

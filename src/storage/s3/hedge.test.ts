@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Hedge } from './hedge.js';
 
-/** Requests whose answers and clock the test decides. */
+/** Requests whose responses and clock the test decides. */
 const setUp = (maxShare = 0.05) => {
   let now = 0;
   const sent: { response: (value: string) => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];

@@ -53,7 +53,7 @@ const PosterImage = ({ asset }: { readonly asset: Asset }): ReactNode => {
   const playbackId = ids.find(({ policy }) => policy === 'public') ?? (mayWrite ? ids[0] : undefined);
   const { data: url } = useQuery({
     queryKey: ['poster', playbackId?.id, time],
-    // Without a time, the answer for the former poster may still be in the browser's cache.
+    // Without a time, the response for the former poster may still be in the browser's cache.
     queryFn: () =>
       signThumbnail(
         base,
