@@ -5,7 +5,7 @@ export interface WebhookResponse {
   readonly headers?: Readonly<Record<string, string>>;
   /** The first KiB as text. */
   readonly body?: string;
-  /** For people: `ECONNREFUSED`, `No response within 5 s`. */
+  /** For people: `ECONNREFUSED`, `No answer within 5 s`. */
   readonly error?: string;
 }
 
