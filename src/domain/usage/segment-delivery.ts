@@ -14,7 +14,7 @@ export const segmentDelivery = (
   file: string,
   additional?: AdditionalRenditions,
 ): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds'> | undefined => {
-  const target = findSegment({ plan, further: additional }, rendition, file);
+  const target = findSegment({ plan, additional }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
     const { video, number } = target;

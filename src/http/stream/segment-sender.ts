@@ -54,7 +54,7 @@ export class SegmentSender {
     const track = isVideo ? 'video' : 'audio';
     const keys = await keysOf(contentKeys, playable);
     const left = abortWhenLeft(reply);
-    const asset = { id: assetId, plan, isLocal: playable.early === true, further: additional };
+    const asset = { id: assetId, plan, isLocal: playable.early === true, additional };
     const sent = await segments
       .segment(asset, rendition, file, { signal: left })
       .then((cached) => (keys ? this.#encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached))

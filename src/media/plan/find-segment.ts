@@ -62,7 +62,7 @@ export const withoutOriginal = (plan: Plan): Plan => {
  * file.
  */
 export const findSegment = (
-  { plan: { video, audio }, further: additional }: { readonly plan: Plan; readonly further?: AdditionalRenditions },
+  { plan: { video, audio }, additional }: { readonly plan: Plan; readonly additional?: AdditionalRenditions },
   name: string,
   file: string,
 ): SegmentTarget | undefined => {
