@@ -46,6 +46,9 @@ export interface Option<T = unknown> {
   readonly secret?: boolean;
 }
 
+/**
+ * One table, and therefore one file. Documentation, flags and `.env.example` are derived from it.
+ */
 export const options = {
   dataDir: {
     kind: directory,

@@ -2,7 +2,8 @@ import type { Generated, GeneratedAlways, Insertable, JSONColumnType, Selectable
 import type { ErrorCode } from '../lib/errors.js';
 
 /**
- * The tables as created by `migrations/*.sql`; the contract tests compare the two on every engine.
+ * One file, because it is one table of types. The tables as created by `migrations/*.sql`; the
+ * contract tests compare the two on every engine.
  */
 export interface Schema {
   installation: {

@@ -10,8 +10,9 @@ import type { Piece, Span } from '../media/speech/pack-windows.js';
 import type { Transcript } from '../media/speech/word.js';
 
 /**
- * The messages between the server and a media process: types only, everything by value. Results
- * that are bytes are written to the paths named in the job; the parent verifies and renames them.
+ * One file, because it is one protocol. The messages between the server and a media process: types
+ * only, everything by value. Results that are bytes are written to the paths named in the job; the
+ * parent verifies and renames them.
  */
 
 export interface MediaSource {

@@ -3,7 +3,7 @@ import type { Rational, SourceFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { displaySize, fitInto, type ResolutionTier, tierBox } from './ladder.js';
 import type { VideoFilters } from './plan.js';
-import { sourceFilters } from './plan-asset.js';
+import { sourceFilters } from './video-filters.js';
 
 /** How a mezzanine is encoded; the concatenated chunks are the file. */
 export interface MezzaninePlan {

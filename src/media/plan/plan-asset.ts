@@ -14,20 +14,17 @@ import {
   limitRungs,
   planLadder,
   type ResolutionTier,
-  type Size,
   scaleRenditions,
   type VideoQuality,
 } from './ladder.js';
 import { decideOriginal, isOriginalCodec, originalRendition } from './original-decision.js';
-import type { AudioPlan, Gain, OverlayPlacement, Plan, VideoFilters, VideoPlan, VideoRendition } from './plan.js';
+import type { AudioPlan, Gain, Plan, VideoPlan, VideoRendition } from './plan.js';
 import { findCopyReorder } from './sample-times.js';
+import { type FilterSettings, planFilters } from './video-filters.js';
 
-export interface AssetSettings {
+export interface AssetSettings extends FilterSettings {
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
-  readonly isTest: boolean;
-  /** Positions overlays on a frame of this shape (upright, square pixels). */
-  readonly placeOverlays?: (frame: Size) => readonly OverlayPlacement[];
 }
 
 /** The re-encoded frames: upright, square pixels, SDR, progressive, with the source's times. */
@@ -393,22 +390,6 @@ const findFrameRate = (source: FrameSource, facts: VideoFacts): Rational => {
   if (frames.length < 2) return { num: 0, den: 1 };
   const spanSeconds = ((frames.at(-1)! - frames[0]!) * timeBase.num) / timeBase.den;
   return reduce({ num: Math.max(Math.round(((frames.length - 1) * 1000) / spanSeconds), 1), den: 1000 });
-};
-
-const HDR_TRANSFERS: Readonly<Record<string, 'pq' | 'hlg'>> = { smpte2084: 'pq', 'arib-std-b67': 'hlg' };
-const SDR_COLOR = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', range: 'tv' };
-
-const planFilters = ({ mezzanine, settings }: PlanInput, facts: VideoFacts, display: Size): VideoFilters => {
-  const overlays = settings.placeOverlays?.(display) ?? [];
-  const laidOver = { testMark: settings.isTest, ...(overlays.length > 0 && { overlays }) };
-  if (mezzanine) return { deinterlace: false, color: SDR_COLOR, rotation: 0, flipHorizontal: false, ...laidOver };
-  return { ...sourceFilters(facts), ...laidOver };
-};
-
-/** The filters that make the source's frames upright, progressive and SDR. */
-export const sourceFilters = ({ interlaced, color, rotation, flipHorizontal }: VideoFacts): VideoFilters => {
-  const toneMap = HDR_TRANSFERS[color.transfer];
-  return { deinterlace: interlaced, ...(toneMap && { toneMap }), color, rotation, flipHorizontal, testMark: false };
 };
 
 /** For each segment, the last key frame that is displayed at or before its start. */
