@@ -25,7 +25,7 @@ const layers = {
   packager: ['cache', contracts.storage, contracts.db, 'pool', 'media', 'telemetry', 'lib'],
   nodes: [
     contracts.db,
-    'net/get-from-node',
+    'net/node-client',
     'packager/segment-peers',
     'packager/playable-asset',
     contracts.pool,
@@ -117,7 +117,7 @@ const layers = {
     'server',
     'control',
     'speech',
-    'net/(source-fetcher|source-api|service-caller)',
+    'net/(source-client|source-api|service-client)',
     'storage/(keys|s3/(check-bucket|object-client))',
     'config',
     'telemetry',

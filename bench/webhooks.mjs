@@ -12,7 +12,7 @@ import { makeEvent } from '../dist/domain/events/record-event.js';
 import { signWebhook } from '../dist/domain/webhooks/sign-webhook.js';
 import { WebhookDeliverer } from '../dist/jobs/webhook-deliverer.js';
 import { systemClock } from '../dist/lib/clock.js';
-import { createWebhookSender } from '../dist/net/webhook-sender.js';
+import { WebhookClient } from '../dist/net/webhook-client.js';
 import { createLogger } from '../dist/telemetry/logger.js';
 import { ratio, spread, table } from './support/figures.mjs';
 import { startKinora } from './support/kinora.mjs';
@@ -51,7 +51,7 @@ const deliveries = async (url) => {
   const logger = createLogger('error', 'json');
   const database = await openDatabase({ dataDir, logger });
   const db = database.queryable;
-  const sender = createWebhookSender({ allowPrivate: true });
+  const sender = new WebhookClient({ allowPrivate: true });
   const environment = { id: 'bench0', name: 'bench' };
   const count = async (state) =>
     Number(

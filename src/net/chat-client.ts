@@ -1,11 +1,9 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KinoraError } from '../lib/errors.js';
-import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
 import type { ChatMessage, ChatModel, ChatRequest } from './chat-model.js';
-import { pinnedLookup, type Resolve, resolveHost } from './resolve-host.js';
+import { HttpClient, isTotalLimit } from './http-client.js';
+import type { Resolve } from './resolve-host.js';
 
 export interface ChatClientOptions {
   /** The base URL of the API, such as `http://localhost:11434` or `https://host/v1`. */
@@ -52,109 +50,92 @@ const contentOf = ({ text, images = [] }: ChatMessage): unknown =>
  * Asks over HTTP. The operator configured the URL, so it may be internal; metadata services are
  * still refused.
  */
-export const createChatClient = (options: ChatClientOptions): ChatModel => {
-  const { url, key, model, visionModel, limitMs = LIMIT_MS, retryDelayMs = RETRY_DELAY_MS } = options;
-  const { bodyStallMs = BODY_STALL_MS } = options;
-  const isAllowed = createAddressPolicy(true);
-  const endpoint = url === undefined ? undefined : new URL(`${url.replace(/\/v1$/, '')}/v1/chat/completions`);
-  const modelFor = (kind: 'text' | 'vision') => (kind === 'vision' ? visionModel : model);
+export class ChatClient implements ChatModel {
+  private readonly client: HttpClient;
+  private readonly endpoint: URL | undefined;
+  private readonly isAllowed = createAddressPolicy(true);
 
-  const post = async (target: URL, body: string, signal: AbortSignal): Promise<HttpAnswer> => {
-    const addresses = await resolveHost(target, signal, options.resolve);
-    if (!addresses.every(({ address }) => isAllowed(address)))
-      throw failed('The address of the provider is not allowed.');
-    const response = await send(target, body, {
-      lookup: pinnedLookup(addresses),
-      signal,
-      bodyStallMs,
-      headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        accept: 'application/json',
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      },
+  constructor(private readonly options: ChatClientOptions) {
+    const { url, resolve, limitMs = LIMIT_MS, bodyStallMs = BODY_STALL_MS } = options;
+    this.endpoint = url === undefined ? undefined : new URL(`${url.replace(/\/v1$/, '')}/v1/chat/completions`);
+    this.client = new HttpClient({
+      peer: 'provider',
+      limits: { totalMs: limitMs, stallMs: bodyStallMs },
+      messages: { stallMs: 'The answer stalled' },
+      resolve,
     });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) throw failed('The answer of the provider is too large.');
-      chunks.push(chunk);
-    }
-    const retryAfter = response.headers['retry-after'];
-    return { status: response.statusCode!, retryAfter, text: Buffer.concat(chunks).toString() };
-  };
+  }
 
-  const askOnce = async (target: URL, body: string, signal: AbortSignal): Promise<HttpAnswer | KinoraError> => {
-    using limited = createLinkedAbort(signal, limitMs);
+  isConfigured(kind: 'text' | 'vision'): boolean {
+    return this.endpoint !== undefined && this.modelFor(kind) !== undefined;
+  }
+
+  async ask({ messages, schema, schemaName, signal }: ChatRequest): Promise<string> {
+    const { retryDelayMs = RETRY_DELAY_MS } = this.options;
+    const { endpoint } = this;
+    const name = this.modelFor(messages.some(({ images = [] }) => images.length > 0) ? 'vision' : 'text');
+    if (endpoint === undefined || name === undefined) throw new KinoraError('provider_unavailable');
+    const body = JSON.stringify({
+      model: name,
+      messages: messages.map((message) => ({ role: message.role, content: contentOf(message) })),
+      temperature: 0,
+      stream: false,
+      response_format: { type: 'json_schema', json_schema: { name: schemaName, strict: true, schema } },
+    });
+    for (let tries = 1; ; tries += 1) {
+      const answer = await this.askOnce(endpoint, body, signal);
+      if (!(answer instanceof KinoraError)) {
+        if (answer.status === 200) return readContent(answer.text);
+        if (!RETRIED_STATUSES.includes(answer.status) || tries === MAX_TRIES)
+          throw failed(`The provider answered with status ${answer.status}.`, new Error(answer.text.slice(0, 500)));
+      } else if (tries === MAX_TRIES) throw answer;
+      await delay(pauseMs(answer, retryDelayMs * 3 ** (tries - 1)), undefined, { signal });
+    }
+  }
+
+  private modelFor(kind: 'text' | 'vision'): string | undefined {
+    return kind === 'vision' ? this.options.visionModel : this.options.model;
+  }
+
+  private async askOnce(url: URL, body: string, signal: AbortSignal): Promise<HttpAnswer | KinoraError> {
     try {
-      return await post(target, body, limited.signal);
+      return await this.post(url, body, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof KinoraError) throw error;
       return failed(
-        limited.isLate ? 'The provider did not answer in time.' : 'The provider could not be reached.',
+        isTotalLimit(error) ? 'The provider did not answer in time.' : 'The provider could not be reached.',
         error,
       );
     }
-  };
+  }
 
-  return {
-    isConfigured: (kind) => endpoint !== undefined && modelFor(kind) !== undefined,
-    ask: async ({ messages, schema, schemaName, signal }: ChatRequest) => {
-      const name = modelFor(messages.some(({ images = [] }) => images.length > 0) ? 'vision' : 'text');
-      if (endpoint === undefined || name === undefined) throw new KinoraError('provider_unavailable');
-      const body = JSON.stringify({
-        model: name,
-        messages: messages.map((message) => ({ role: message.role, content: contentOf(message) })),
-        temperature: 0,
-        stream: false,
-        response_format: { type: 'json_schema', json_schema: { name: schemaName, strict: true, schema } },
-      });
-      for (let tries = 1; ; tries += 1) {
-        const answer = await askOnce(endpoint, body, signal);
-        if (!(answer instanceof KinoraError)) {
-          if (answer.status === 200) return readContent(answer.text);
-          if (!RETRIED_STATUSES.includes(answer.status) || tries === MAX_TRIES)
-            throw failed(`The provider answered with status ${answer.status}.`, new Error(answer.text.slice(0, 500)));
-        } else if (tries === MAX_TRIES) throw answer;
-        await delay(pauseMs(answer, retryDelayMs * 3 ** (tries - 1)), undefined, { signal });
-      }
-    },
-  };
-};
+  private async post(url: URL, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+    const { key } = this.options;
+    const response = await this.client.send({
+      method: 'POST',
+      url,
+      body,
+      signal,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      },
+      checkAddresses: (addresses) => {
+        if (!addresses.every((address) => this.isAllowed(address)))
+          throw failed('The address of the provider is not allowed.');
+      },
+    });
+    const bytes = await response.bytes(MAX_ANSWER_BYTES, () => failed('The answer of the provider is too large.'));
+    return { status: response.status, retryAfter: response.header('retry-after'), text: bytes.toString() };
+  }
+}
 
 const pauseMs = (answer: HttpAnswer | KinoraError, defaultMs: number): number => {
   const seconds = answer instanceof KinoraError ? Number.NaN : Number(answer.retryAfter ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : defaultMs;
 };
-
-interface Sending {
-  readonly lookup: ReturnType<typeof pinnedLookup>;
-  readonly signal: AbortSignal;
-  readonly bodyStallMs: number;
-  readonly headers: Record<string, string | number>;
-}
-
-const send = (target: URL, body: string, { bodyStallMs, ...sending }: Sending): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
-      method: 'POST',
-      agent: false,
-      ...sending,
-    });
-    request.once('response', (response) => {
-      request.setTimeout(bodyStallMs, () => request.destroy(new Error('The answer stalled')));
-      resolve(response);
-    });
-    request.once('upgrade', (_, socket) => {
-      socket.destroy();
-      reject(new Error('The provider switched protocols'));
-    });
-    // Stays for the life of the request: later failures reach the reader of the body.
-    request.on('error', reject);
-    request.end(body);
-  });
 
 /** @throws KinoraError `provider_failed` for a body in another format */
 const readContent = (text: string): string => {

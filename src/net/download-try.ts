@@ -2,10 +2,9 @@ import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import type { BlobWrite } from '../storage/blob-store.js';
 import { codingOf, decodeBody } from './decode-body.js';
-import { checkSize, type FetchOptions, type RemoteFile, WEB_PAGE } from './fetch-source.js';
-import type { GuardedResponse } from './guarded-get.js';
-import { createRateCheck } from './rate-check.js';
-import { strongValidator } from './strong-validator.js';
+import { checkSize, type FetchOptions, WEB_PAGE } from './fetch-source.js';
+import { type GuardedGet, type GuardedResponse, strongValidator } from './guarded-get.js';
+import type { OriginRanges } from './origin-ranges.js';
 import { unreachable } from './unreachable.js';
 
 /** One file on its way; each try goes on where the last one ended. */
@@ -26,8 +25,8 @@ export interface Download {
 }
 
 interface DownloadTryOptions {
-  readonly get: (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<GuardedResponse>;
-  readonly originRanges: (url: string, file: Pick<RemoteFile, 'sizeBytes' | 'validator'>) => RemoteFile;
+  readonly client: GuardedGet;
+  readonly ranges: OriginRanges;
   readonly clock: Clock;
   readonly rateWindowMs: number;
 }
@@ -55,14 +54,16 @@ const numberOrUndefined = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 
 /** Asks once for what is missing of a file and stores it. */
-export const createDownloadTry =
-  ({ get, originRanges, clock, rateWindowMs }: DownloadTryOptions) =>
-  async (download: Download): Promise<void> => {
+export class DownloadTry {
+  constructor(private readonly options: DownloadTryOptions) {}
+
+  async run(download: Download): Promise<void> {
+    const { client, ranges, clock, rateWindowMs } = this.options;
     const { url, signal, report } = download;
     if (download.validator === undefined && download.target.offsetBytes > 0) await download.target.restart();
     const offsetBytes = download.target.offsetBytes;
     const range = { range: `bytes=${offsetBytes}-`, 'if-range': download.validator ?? '' };
-    const response = await get(url, offsetBytes > 0 ? range : {}, signal);
+    const response = await client.get(url, offsetBytes > 0 ? range : {}, signal);
     try {
       if (response.status === 416 && offsetBytes > 0) {
         if (response.header('content-range') === `bytes */${offsetBytes}`)
@@ -78,12 +79,12 @@ export const createDownloadTry =
         download.onNoRanges = undefined;
       } else if (onRanges) {
         download.onRanges = undefined;
-        const other = await onRanges(originRanges(url, { sizeBytes: totalBytes!, validator: validator! }));
+        const other = await onRanges(ranges.fileAt(url, { sizeBytes: totalBytes!, validator: validator! }));
         download.target = other ?? download.target;
       }
-      const checkRate = createRateCheck(clock, rateWindowMs);
+      const rate = new RateCheck(clock, rateWindowMs);
       for await (const chunk of decodeBody(response)) {
-        checkRate(chunk.byteLength);
+        rate.add(chunk.byteLength);
         if (download.target.offsetBytes === 0) rejectWebPage(response, chunk);
         checkSize(download.limitBytes, download.target.offsetBytes + chunk.byteLength);
         await download.target.write(chunk);
@@ -92,9 +93,10 @@ export const createDownloadTry =
       if (totalBytes !== undefined && download.target.offsetBytes !== totalBytes) throw brokenOff('body ended early');
       report(download.target.offsetBytes, totalBytes, true);
     } finally {
-      await response.close();
+      response.close();
     }
-  };
+  }
+}
 
 const whyNoRanges = (
   response: GuardedResponse,
@@ -140,3 +142,39 @@ const accept = async (download: Download, response: GuardedResponse): Promise<nu
   }
   throw badStatus(response.status);
 };
+
+/**
+ * Slower than any origin that means well; a byte now and then would hold a place of the ingest for
+ * hours.
+ */
+const LEAST_BYTES_PER_SECOND = 1024;
+const TOO_SLOW = 'The input file could not be downloaded: the server sends it too slowly.';
+
+/** Checks that one body arrives fast enough. */
+class RateCheck {
+  private beganMs: number;
+  private receivedBytes = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly windowMs: number,
+  ) {
+    this.beganMs = clock.monotonicMs();
+  }
+
+  /** Counts a piece of the body. @throws KinoraError `source_unreachable` */
+  add(bytes: number): void {
+    this.receivedBytes += bytes;
+    const elapsedMs = this.clock.monotonicMs() - this.beganMs;
+    if (elapsedMs < this.windowMs) return;
+    const { receivedBytes } = this;
+    if (receivedBytes < (elapsedMs / 1000) * LEAST_BYTES_PER_SECOND) {
+      throw new KinoraError('source_unreachable', {
+        messages: [TOO_SLOW],
+        details: { reason: 'too slow', receivedBytes, elapsedMs },
+      });
+    }
+    this.beganMs += elapsedMs;
+    this.receivedBytes = 0;
+  }
+}

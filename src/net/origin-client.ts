@@ -1,82 +1,63 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { cancelled } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
-import { withStallLimit } from '../lib/stall-limit.js';
-import type { Origin } from './fetch-origin.js';
-
-/** The limit of silence begins only with the connection. */
-const CONNECT_LIMIT_MS = 10_000;
-/** The first viewer of a segment waits until it is encoded. */
-const RESPONSE_LIMIT_MS = 120_000;
-/**
- * The longest time without a byte of a body, while its reader waits: the origin may read it from a
- * store that is slow.
- */
-const BODY_STALL_MS = 20_000;
-/** A connection that the origin closes at the same moment is tried again. */
-const TRIES = 2;
+import type { Origin, OriginRequest, OriginResponse } from './fetch-origin.js';
+import { HttpClient, type HttpLimits, type HttpResponse } from './http-client.js';
 
 /**
- * Keeps connections to one origin open. The body of a response fails when it stalls, for 20 s by
- * default.
+ * The first viewer of a segment waits until it is encoded. While the reader of a body waits, the
+ * origin may read it from a store that is slow.
  */
-export const createOriginClient = (
-  baseUrl: string,
-  { bodyStallMs = BODY_STALL_MS, connectLimitMs = CONNECT_LIMIT_MS } = {},
-): Origin => {
-  const base = new URL(baseUrl);
-  const prefix = base.pathname.replace(/\/$/, '');
-  const isSecure = base.protocol === 'https:';
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
+const LIMITS: HttpLimits = { silenceMs: 120_000, stallMs: 20_000 };
 
-  const send = (request: Parameters<Origin['fetch']>[0]): Promise<{ response: IncomingMessage }> =>
-    new Promise((resolve, reject) => {
-      const { method, path, headers, body, signal } = request;
-      const definedHeaders = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
-      const sizes = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-      const sent = (isSecure ? httpsRequest : httpRequest)({
-        ...{ agent, method, host: base.hostname.replace(/^\[|\]$/g, ''), path: prefix + path },
-        ...(base.port && { port: base.port }),
-        ...(signal && { signal }),
-        headers: { ...definedHeaders, ...sizes, host: base.host } as OutgoingHttpHeaders,
-      });
-      sent.setTimeout(RESPONSE_LIMIT_MS, () => sent.destroy(new Error('the origin did not answer in time')));
-      const unconnected = setTimeout(() => sent.destroy(new Error('no connection in time')), connectLimitMs);
-      sent.once('close', () => clearTimeout(unconnected));
-      sent.once('socket', (socket) => {
-        if (sent.reusedSocket) clearTimeout(unconnected);
-        else socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(unconnected));
-      });
-      sent.once('response', (response) => resolve({ response }));
-      sent.on('error', (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
-      sent.end(body);
+/** Keeps connections to one origin open. The body of a response fails when it stalls. */
+export class OriginClient implements Origin {
+  private readonly base: URL;
+  private readonly prefix: string;
+  private readonly client: HttpClient;
+
+  constructor(baseUrl: string, limits: HttpLimits = {}) {
+    this.base = new URL(baseUrl);
+    this.base.username = '';
+    this.base.password = '';
+    this.prefix = this.base.pathname.replace(/\/$/, '');
+    this.client = new HttpClient({
+      peer: 'origin',
+      limits: { ...LIMITS, ...limits },
+      messages: { connectMs: 'no connection in time', silenceMs: 'the origin did not answer in time' },
+      keepAlive: { keepAlive: true },
     });
+  }
 
-  return {
-    async fetch(request) {
-      for (let tries = 1; ; tries++) {
-        try {
-          const { response } = await send(request);
-          return { status: response.statusCode!, headers: response.headers, body: limitBody(response, bodyStallMs) };
-        } catch (cause) {
-          if (request.signal?.aborted) throw cancelled(request.signal, cause);
-          const { code, wasReused } = cause as NodeJS.ErrnoException & { wasReused?: boolean };
-          if (wasReused && code === 'ECONNRESET' && tries < TRIES) continue;
-          throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
-        }
-      }
-    },
-    stop: () => agent.destroy(),
-  };
-};
+  async fetch({ method, path, headers, body, signal }: OriginRequest): Promise<OriginResponse> {
+    const definedHeaders = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+    try {
+      const response = await this.client.send({
+        method,
+        url: this.base,
+        path: this.prefix + path,
+        body,
+        signal,
+        headers: { ...definedHeaders, host: this.base.host } as OutgoingHttpHeaders,
+      });
+      return { status: response.status, headers: response.headers, body: readable(response) };
+    } catch (cause) {
+      if (signal?.aborted) throw cancelled(signal, cause);
+      throw new KinoraError('unavailable', { cause, details: { stage: 'origin' } });
+    }
+  }
 
-const limitBody = (response: IncomingMessage, stallMs: number): Readable => {
-  const body = Readable.from(withStallLimit(response as AsyncIterable<Buffer>, stallMs), { objectMode: false });
-  // Closing early makes both fail after their reader has left.
-  for (const each of [response, body]) each.on('error', () => undefined);
+  stop(): void {
+    this.client.close();
+  }
+}
+
+const readable = (response: HttpResponse): Readable => {
+  const body = Readable.from(response.body, { objectMode: false });
+  // Closing early makes it fail after its reader has left.
+  body.on('error', () => undefined);
   // At once, and not when the next bytes arrive.
-  body.once('close', () => response.destroy());
+  body.once('close', () => response.close());
   return body;
 };

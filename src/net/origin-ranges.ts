@@ -3,14 +3,8 @@ import type { ByteRange } from '../lib/byte-ranges.js';
 import { isKinoraError, KinoraError } from '../lib/errors.js';
 import { codingOf } from './decode-body.js';
 import type { RemoteFile } from './fetch-source.js';
-import type { GuardedResponse } from './guarded-get.js';
-import { strongValidator } from './strong-validator.js';
+import { type GuardedGet, type GuardedResponse, strongValidator } from './guarded-get.js';
 import { unreachable } from './unreachable.js';
-
-interface OriginRangesOptions {
-  readonly get: (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<GuardedResponse>;
-  readonly retryDelayMs: number;
-}
 
 const MAX_TRIES = 3;
 
@@ -26,15 +20,45 @@ const changed = (status: number): KinoraError =>
 const brokenOff = (reason: string): KinoraError => unreachable(undefined, { reason });
 
 /** Reads parts of one version of a remote file; see `RangeOrigin`. */
-export const createOriginRanges = ({ get, retryDelayMs }: OriginRangesOptions) => {
-  async function* readOnce(
+export class OriginRanges {
+  constructor(
+    private readonly client: GuardedGet,
+    private readonly retryDelayMs: number,
+  ) {}
+
+  fileAt(url: string, file: Pick<RemoteFile, 'sizeBytes' | 'validator'>): RemoteFile {
+    return { ...file, read: (range, signal) => this.read(url, file, range, signal) };
+  }
+
+  private async *read(
+    url: string,
+    file: Pick<RemoteFile, 'sizeBytes' | 'validator'>,
+    range: ByteRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    let { start } = range;
+    for (let tries = 1; start < range.end; tries += 1) {
+      try {
+        for await (const chunk of this.readOnce(url, file, { start, end: range.end }, signal)) {
+          start += chunk.byteLength;
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        if (signal.aborted || tries >= MAX_TRIES || !isKinoraError(error, 'source_unreachable')) throw error;
+        await sleep(this.retryDelayMs * 3 ** (tries - 1), undefined, { signal });
+      }
+    }
+  }
+
+  private async *readOnce(
     url: string,
     file: Pick<RemoteFile, 'sizeBytes' | 'validator'>,
     range: ByteRange,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const headers = { range: `bytes=${range.start}-${range.end - 1}`, 'if-range': file.validator };
-    const response = await get(url, headers, signal);
+    const response = await this.client.get(url, headers, signal);
     try {
       const got = parseContentRange(response);
       const { status } = response;
@@ -55,26 +79,7 @@ export const createOriginRanges = ({ get, retryDelayMs }: OriginRangesOptions) =
       }
       if (left > 0) throw brokenOff('body ended early');
     } finally {
-      await response.close();
+      response.close();
     }
   }
-
-  return (url: string, file: Pick<RemoteFile, 'sizeBytes' | 'validator'>): RemoteFile => ({
-    ...file,
-    read: async function* (range, signal) {
-      let { start } = range;
-      for (let tries = 1; start < range.end; tries += 1) {
-        try {
-          for await (const chunk of readOnce(url, file, { start, end: range.end }, signal)) {
-            start += chunk.byteLength;
-            yield chunk;
-          }
-          return;
-        } catch (error) {
-          if (signal.aborted || tries >= MAX_TRIES || !isKinoraError(error, 'source_unreachable')) throw error;
-          await sleep(retryDelayMs * 3 ** (tries - 1), undefined, { signal });
-        }
-      }
-    },
-  });
-};
+}

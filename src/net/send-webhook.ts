@@ -11,7 +11,7 @@ export interface WebhookResponse {
 
 /**
  * All webhook requests use this interface: they are restricted like downloads, follow no redirects
- * and verify TLS. A contract: `jobs` may not import the sender.
+ * and verify TLS. A contract: `jobs` may not import the client.
  */
 export interface WebhookSender {
   /**

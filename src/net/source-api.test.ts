@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
 import type { ServiceCall, ServiceResponse } from './call-service.js';
-import { createSourceApi, type SourceApiOptions } from './source-api.js';
+import { SourceApi, type SourceApiOptions } from './source-api.js';
 
 type Scripted = Partial<Omit<ServiceResponse, 'body'>> & { readonly json?: unknown; readonly text?: string };
 
@@ -10,7 +10,7 @@ type Scripted = Partial<Omit<ServiceResponse, 'body'>> & { readonly json?: unkno
 const scripted = (responses: readonly (Scripted | undefined)[], changes: Partial<SourceApiOptions> = {}) => {
   const calls: ServiceCall[] = [];
   const waits: number[] = [];
-  const api = createSourceApi({
+  const api = new SourceApi({
     ...{ url: 'https://api.example', tokenId: 'id', tokenSecret: 'secret', allowPrivate: false, ratePerSecond: 1000 },
     ...{ clock: systemClock, signal: new AbortController().signal, retryDelayMs: 1 },
     onWait: (_reason, waitMs) => void waits.push(waitMs),

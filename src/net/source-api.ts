@@ -28,52 +28,67 @@ export interface SourceResponse<T> {
   readonly next_cursor?: string | null;
 }
 
+const MAX_TRIES = 6;
+/** Longer pauses are not believed. */
+const MAX_PAUSE_MS = 5 * 60_000;
+const BACKOFF_MAX_MS = 30_000;
+
 /** Another server that speaks the same API. */
-export interface SourceApi {
+export class SourceApi {
+  private readonly authorization: string;
+  private readonly spacingMs: number;
+  private nextMs = Number.NEGATIVE_INFINITY;
+  private sent = 0;
+
+  constructor(private readonly options: SourceApiOptions) {
+    const { tokenId, tokenSecret, ratePerSecond } = options;
+    this.authorization = `Basic ${Buffer.from(`${tokenId}:${tokenSecret}`).toString('base64')}`;
+    this.spacingMs = 1000 / ratePerSecond;
+  }
+
+  /** Requests sent so far. */
+  get requests(): number {
+    return this.sent;
+  }
+
   /**
    * Waits its turn, and repeats what failed for a while: everything after 429, and all but POST
    * after failures of the network or the source.
    * @throws KinoraError `unauthorized`, `forbidden`, `not_found`, `invalid_parameters`,
    * `unavailable`, `cancelled`
    */
-  call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceResponse<T>>;
+  async call<T>(method: ServiceCall['method'], path: string, body?: object): Promise<SourceResponse<T>> {
+    const { url, allowPrivate } = this.options;
+    const headers = {
+      authorization: this.authorization,
+      accept: 'application/json',
+      ...(body && { 'content-type': 'application/json' }),
+    };
+    const call = { method, url: `${url}${path}`, headers, allowPrivate, ...(body && { body: JSON.stringify(body) }) };
+    return readResponse<T>(await this.send(call), `${method} ${path.split('?')[0]}`, url);
+  }
+
   /** The text at a URL of the stream host, requested without credentials. */
-  getText(url: string): Promise<string>;
-  /** Requests sent so far. */
-  readonly requests: number;
-}
+  async getText(address: string): Promise<string> {
+    const { allowPrivate } = this.options;
+    const { status, body } = await this.send({ method: 'GET', url: address, headers: {}, allowPrivate });
+    if (status === 200) return Buffer.from(body).toString('utf8');
+    const messages = [`${new URL(address).host} answered with status ${status}.`];
+    throw new KinoraError(status === 404 ? 'not_found' : 'unavailable', { messages });
+  }
 
-const MAX_TRIES = 6;
-/** Longer pauses are not believed. */
-const MAX_PAUSE_MS = 5 * 60_000;
-const BACKOFF_MAX_MS = 30_000;
-
-export const createSourceApi = (options: SourceApiOptions): SourceApi => {
-  const { url, caller, allowPrivate, clock, signal, onWait, retryDelayMs = 1000 } = options;
-  const authorization = `Basic ${Buffer.from(`${options.tokenId}:${options.tokenSecret}`).toString('base64')}`;
-  const spacingMs = 1000 / options.ratePerSecond;
-  let nextMs = Number.NEGATIVE_INFINITY;
-  let requests = 0;
-
-  /** Requests start one after the other, whoever makes them. */
-  const turn = async (): Promise<void> => {
-    const startMs = Math.max(clock.monotonicMs(), nextMs);
-    nextMs = startMs + spacingMs;
-    await pause(startMs - clock.monotonicMs());
-  };
-
-  const pause = async (waitMs: number): Promise<void> => {
-    try {
-      if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-    } catch (cause) {
-      throw cancelled(signal, cause);
+  private async send(call: ServiceCall): Promise<ServiceResponse> {
+    for (let tries = 1; ; tries += 1) {
+      const response = await this.tryOnce(call, tries);
+      if (response) return response;
     }
-  };
+  }
 
   /** Undefined when the request may be repeated; the wait is over then. */
-  const tryOnce = async (call: ServiceCall, tries: number): Promise<ServiceResponse | undefined> => {
-    await turn();
-    requests += 1;
+  private async tryOnce(call: ServiceCall, tries: number): Promise<ServiceResponse | undefined> {
+    const { caller, clock, signal, onWait, retryDelayMs = 1000 } = this.options;
+    await this.turn();
+    this.sent += 1;
     const isLast = tries === MAX_TRIES;
     let response: ServiceResponse;
     try {
@@ -83,7 +98,7 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
       if (isLast || call.method === 'POST') throw unreachable(call.url, error);
       const waitMs = backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
       onWait?.('The source does not answer', waitMs);
-      await pause(waitMs);
+      await this.pause(waitMs);
       return undefined;
     }
     const isBusy = response.status === 429;
@@ -93,39 +108,28 @@ export const createSourceApi = (options: SourceApiOptions): SourceApi => {
     const waitMs = asked ?? backoffMs(tries, { baseMs: retryDelayMs, maxMs: BACKOFF_MAX_MS });
     onWait?.(isBusy ? 'The source limits requests' : `The source answered with status ${response.status}`, waitMs);
     // The limit applies to all requests, so all wait.
-    if (isBusy) nextMs = Math.max(nextMs, clock.monotonicMs() + waitMs);
-    else await pause(waitMs);
+    if (isBusy) this.nextMs = Math.max(this.nextMs, clock.monotonicMs() + waitMs);
+    else await this.pause(waitMs);
     return undefined;
-  };
+  }
 
-  const send = async (call: ServiceCall): Promise<ServiceResponse> => {
-    for (let tries = 1; ; tries += 1) {
-      const response = await tryOnce(call, tries);
-      if (response) return response;
+  /** Requests start one after the other, whoever makes them. */
+  private async turn(): Promise<void> {
+    const { clock } = this.options;
+    const startMs = Math.max(clock.monotonicMs(), this.nextMs);
+    this.nextMs = startMs + this.spacingMs;
+    await this.pause(startMs - clock.monotonicMs());
+  }
+
+  private async pause(waitMs: number): Promise<void> {
+    const { signal } = this.options;
+    try {
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal });
+    } catch (cause) {
+      throw cancelled(signal, cause);
     }
-  };
-
-  return {
-    get requests() {
-      return requests;
-    },
-    call: async <T>(method: ServiceCall['method'], path: string, body?: object) => {
-      const headers = {
-        authorization,
-        accept: 'application/json',
-        ...(body && { 'content-type': 'application/json' }),
-      };
-      const call = { method, url: `${url}${path}`, headers, allowPrivate, ...(body && { body: JSON.stringify(body) }) };
-      return readResponse<T>(await send(call), `${method} ${path.split('?')[0]}`, url);
-    },
-    getText: async (address) => {
-      const { status, body } = await send({ method: 'GET', url: address, headers: {}, allowPrivate });
-      if (status === 200) return Buffer.from(body).toString('utf8');
-      const messages = [`${new URL(address).host} answered with status ${status}.`];
-      throw new KinoraError(status === 404 ? 'not_found' : 'unavailable', { messages });
-    },
-  };
-};
+  }
+}
 
 const retryAfterMs = (text: string | undefined, clock: Clock): number | undefined => {
   if (text === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { throwIfAborted } from '../lib/abort.js';
 import { GENERATION } from '../media/plan/generation.js';
-import { getFromNode } from '../net/get-from-node.js';
+import type { NodeClient } from '../net/node-client.js';
 import type { PeerSegment, SegmentPeers } from '../packager/segment-peers.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -9,6 +9,7 @@ import type { Membership } from './membership.js';
 import { MESSAGE_TYPE, SEGMENT_PATH, writeSegmentMessage } from './segment-message.js';
 
 interface SegmentOwnerOptions {
+  readonly client: Pick<NodeClient, 'getFile'>;
   readonly nodes: Pick<Membership, 'self' | 'owners' | 'avoid'>;
   readonly signature: Pick<InternalSignature, 'sign'>;
   readonly logger: Logger;
@@ -20,8 +21,6 @@ interface SegmentOwnerOptions {
  * part of the source once.
  */
 const WINDOW_SEGMENTS = 8;
-/** Longer than a segment takes on a busy server. */
-const RESPONSE_LIMIT_MS = 15_000;
 
 const keyOf = (assetId: string, number: number): string => `${assetId} ${Math.floor(number / WINDOW_SEGMENTS)}`;
 
@@ -43,7 +42,7 @@ export class SegmentOwner implements SegmentPeers {
     placedBy: number,
     { signal, priority }: Parameters<SegmentPeers['get']>[2],
   ): Promise<Uint8Array | undefined> {
-    const { nodes, signature, logger, metrics } = this.#options;
+    const { client, nodes, signature, logger, metrics } = this.#options;
     const body = writeSegmentMessage({ ...segment, priority, generation: GENERATION });
     for (const { id, internalUrl } of nodes.owners(keyOf(segment.asset.id, placedBy), GENERATION)) {
       // Those after this server would only be asked for what it can create itself.
@@ -51,7 +50,7 @@ export class SegmentOwner implements SegmentPeers {
       const headers = { [SIGNATURE_HEADER]: signature.sign(SEGMENT_PATH, body), 'content-type': MESSAGE_TYPE };
       try {
         const url = internalUrl + SEGMENT_PATH;
-        const { status, bytes } = await getFromNode({ url, headers, body }, { signal, limitMs: RESPONSE_LIMIT_MS });
+        const { status, bytes } = await client.getFile(url, { headers, body }, signal);
         metrics.nodeAsked(bytes ? 'sent' : 'refused');
         if (bytes) return bytes;
         logger.info({ node: id, status, asset_id: segment.asset.id }, 'segment not sent by its server');

@@ -12,8 +12,8 @@ import { ArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { EarlySources } from '../early/sources.js';
 import { UploadPlay } from '../early/upload-play.js';
 import type { Plan } from '../media/plan/plan.js';
-import { createServiceCaller } from '../net/service-caller.js';
-import { createWebhookSender } from '../net/webhook-sender.js';
+import { ServiceClient } from '../net/service-client.js';
+import { WebhookClient } from '../net/webhook-client.js';
 import { ImageProducer } from '../packager/image-producer.js';
 import { createTextParser } from '../packager/parse-text.js';
 import { SegmentProducer } from '../packager/segment-producer.js';
@@ -61,7 +61,7 @@ export const connectParts = async (
     early: earlySources,
     maxBytes: config.planSizeBytes,
   });
-  const services = createServiceCaller(outside);
+  const services = new ServiceClient(outside);
   const access = new AccessCheck({
     rows: accessRowsOf(database),
     clock,
@@ -129,7 +129,7 @@ export const connectParts = async (
     contentKeys: new ContentKeys({ database, installationSecret, services }),
     services,
     transcriber,
-    webhookSender: createWebhookSender(outside),
+    webhookSender: new WebhookClient(outside),
     uploadSessions,
     installationSecret,
     nodes,

@@ -1,7 +1,7 @@
 import { RecognitionState } from '../domain/tracks/recognition-state.js';
 import { TrackState } from '../domain/tracks/track-state.js';
 import { HourlyWork } from '../jobs/hourly-work.js';
-import { createChatClient } from '../net/chat-client.js';
+import { ChatClient } from '../net/chat-client.js';
 import { robotsHook } from '../robots/asset-hook.js';
 import { CaptionsRecognition } from '../robots/captions-recognition.js';
 import { RobotsJobState } from '../robots/jobs/job-state.js';
@@ -21,7 +21,7 @@ export const robots: Room = {
   ) => {
     const state = new RobotsJobState(context);
     const model = new ModelAsker(
-      createChatClient({
+      new ChatClient({
         url: config.aiUrl,
         key: config.aiKey,
         model: config.aiModel,

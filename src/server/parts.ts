@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
 import type { WebhookSender } from '../net/send-webhook.js';
-import type { SourceFetcherOptions } from '../net/source-fetcher.js';
+import type { SourceClientOptions } from '../net/source-client.js';
 import type { ImageProducer } from '../packager/image-producer.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';
 import type { TextTracks } from '../packager/text-tracks.js';
@@ -37,7 +37,7 @@ export interface Base {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly phases: Phases;
-  readonly resolve?: SourceFetcherOptions['resolve'];
+  readonly resolve?: SourceClientOptions['resolve'];
   readonly mediaProcesses?: Pick<MediaPoolOptions, 'entryUrl' | 'deadlinesMs'>;
   /** Undefined in a test of a server without robots. */
   readonly robots: Room | undefined;

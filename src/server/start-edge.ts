@@ -9,7 +9,7 @@ import { watchConnections } from '../http/close-http.js';
 import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
-import { createOriginClient } from '../net/origin-client.js';
+import { OriginClient } from '../net/origin-client.js';
 import { DiskSpace } from '../storage/disk/disk-space.js';
 import { openDataDir } from './open-data-dir.js';
 import type { Base } from './parts.js';
@@ -36,7 +36,7 @@ export const startEdge = async (
     clock,
   });
   phases.push({ name: 'segment store', end: () => store.stop() });
-  const origin = createOriginClient(originUrl);
+  const origin = new OriginClient(originUrl);
   phases.push({ name: 'origin', end: () => origin.stop() });
   const token = edgeToken(edgeSecret);
   const lookups = new EdgeLookups({ origin, token }, clock);

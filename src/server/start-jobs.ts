@@ -18,7 +18,7 @@ import { createRecognitionWorker } from '../jobs/recognize-speech.js';
 import { createUploadWorkers } from '../jobs/settle-uploads.js';
 import { WebhookDeliverer } from '../jobs/webhook-deliverer.js';
 import { newUuid } from '../lib/ids.js';
-import { createSourceFetcher } from '../net/source-fetcher.js';
+import { SourceClient } from '../net/source-client.js';
 import type { Membership } from '../nodes/membership.js';
 import type { Job, QueueWorker } from '../queue/queue.js';
 import { Runner } from '../queue/runner.js';
@@ -31,7 +31,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
   const { config, logger, clock } = base;
   const { database, context, blobs, store, pool, producer, images, texts, earlySources, temporaryDir } = parts;
   const resolve = base.resolve && { resolve: base.resolve };
-  const fetcher = createSourceFetcher({
+  const fetcher = new SourceClient({
     allowPrivate: config.allowPrivateSources,
     allowedUrls: new Set([sampleUrl(localUrl)]),
     maxBytes: config.maxSourceBytes,

@@ -7,7 +7,8 @@ import type { Clock } from '../lib/clock.js';
 import { newUuid } from '../lib/ids.js';
 import { GENERATION } from '../media/plan/generation.js';
 import type { Origin } from '../net/fetch-origin.js';
-import { createOriginClient } from '../net/origin-client.js';
+import { NodeClient } from '../net/node-client.js';
+import { OriginClient } from '../net/origin-client.js';
 import { InternalSignature } from '../nodes/internal-signature.js';
 import { type LiveNode, Membership, type OtherNode } from '../nodes/membership.js';
 import { SegmentOwner } from '../nodes/segment-owner.js';
@@ -65,13 +66,18 @@ export class Nodes {
       owners: (key: string, generation: number) => this.#membership?.owners(key, generation) ?? [this.#self],
       avoid: (id: string) => this.#membership?.avoid(id),
     };
-    this.peers = new SegmentOwner({ nodes, signature: this.signature, logger, metrics });
+    const client = new NodeClient();
+    this.peers = new SegmentOwner({ client, nodes, signature: this.signature, logger, metrics });
     this.owners = {
       ofGeneration: (generation, key) => this.#clientOf(this.#membership?.owners(key, generation)[0]),
       hasEarly: () => this.#others().some((other) => other.early.length > 0),
       ofEarly: (id) => this.#clientOf(this.#others().find((other) => other.early.includes(id))),
     };
-    phases.push({ name: 'connections to other servers', end: async () => this.#clients.clear() });
+    const end = async (): Promise<void> => {
+      this.#clients.clear();
+      client.stop();
+    };
+    phases.push({ name: 'connections to other servers', end });
   }
 
   /** Announces this server at this URL, unless another one is configured. */
@@ -108,7 +114,7 @@ export class Nodes {
 
   #clientOf(node: LiveNode | undefined): Origin | undefined {
     if (!node) return undefined;
-    const client = this.#clients.get(node.internalUrl) ?? createOriginClient(node.internalUrl);
+    const client = this.#clients.get(node.internalUrl) ?? new OriginClient(node.internalUrl);
     this.#clients.set(node.internalUrl, client);
     return client;
   }

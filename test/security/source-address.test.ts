@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
+import type { SourceClientOptions } from '#kinora/net/source-client.js';
 import { startFetching } from '../support/fetching.js';
 import { type Origin, startOrigin } from '../support/servers/origin.js';
 
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** A server inside, which nobody may reach, and a fetcher in its default configuration. */
-const start = async (overrides: Partial<SourceFetcherOptions> = {}) => {
+const start = async (overrides: Partial<SourceClientOptions> = {}) => {
   const origin: Origin = await startOrigin((_request, response) => response.end('secret'));
   const fetching = startFetching({ allowPrivate: false, ...overrides });
   cleanUps.push(origin.stop, fetching.stop);

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { FetchOptions } from '#kinora/net/fetch-source.js';
-import { createSourceFetcher, type SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
+import { SourceClient, type SourceClientOptions } from '#kinora/net/source-client.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { memoryLogger } from './memory-logger.js';
 
 export const KEY = 'assets/a/source';
 
 /** A fetcher that may reach this host, with a store to fetch into. */
-export const startFetching = (overrides: Partial<SourceFetcherOptions> = {}) => {
+export const startFetching = (overrides: Partial<SourceClientOptions> = {}) => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-fetch-'));
   const store = new DiskBlobStore(root);
   const logger = memoryLogger();
-  const fetcher = createSourceFetcher({
+  const fetcher = new SourceClient({
     allowPrivate: true,
     maxBytes: 64 * 2 ** 20,
     userAgent: 'Kinora/test',

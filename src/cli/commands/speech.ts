@@ -1,5 +1,5 @@
 import { systemClock } from '../../lib/clock.js';
-import { createSourceFetcher } from '../../net/source-fetcher.js';
+import { SourceClient } from '../../net/source-client.js';
 import { installModel, listModels, removeModel } from '../../speech/install-model.js';
 import { type KnownModel, knownModels } from '../../speech/models.js';
 import { type Command, json, textOf, usageError } from '../support/command.js';
@@ -26,7 +26,7 @@ const install: Command = {
     const from = textOf(flags, '--from');
     const progress = new Progress();
     const { createLogger } = await import('../../telemetry/logger.js');
-    const fetcher = createSourceFetcher({
+    const fetcher = new SourceClient({
       allowPrivate: config.allowPrivateSources,
       maxBytes: model.sizeBytes,
       userAgent: config.userAgent,

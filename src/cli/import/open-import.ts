@@ -1,6 +1,6 @@
 import { systemClock } from '../../lib/clock.js';
-import { createServiceCaller } from '../../net/service-caller.js';
-import { createSourceApi, type SourceApi } from '../../net/source-api.js';
+import { ServiceClient } from '../../net/service-client.js';
+import { SourceApi } from '../../net/source-api.js';
 import { createServerCalls, type ServerCall } from './server-calls.js';
 
 const MUX_URL = 'https://api.mux.com';
@@ -46,12 +46,12 @@ export const openImport = async (options: SourceOptions): Promise<OpenImport> =>
   const server = createServerCalls({ dataDir, signal, onUnavailable });
   const { settings } = await server('status', {});
   const target = await server('import target', { environmentId });
-  const api = createSourceApi({
+  const api = new SourceApi({
     ...options,
     url: sourceUrl,
     // Files are fetched by the server, so what it may reach applies.
     allowPrivate: settings.allowPrivateSources,
-    caller: createServiceCaller({ allowPrivate: settings.allowPrivateSources, limitMs: RESPONSE_LIMIT_MS }),
+    caller: new ServiceClient({ allowPrivate: settings.allowPrivateSources, limitMs: RESPONSE_LIMIT_MS }),
     clock: systemClock,
     onWait: (reason, waitMs) => onWait(`${reason}. Waiting for ${(waitMs / 1000).toFixed(1)} s.`),
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '#kinora/lib/clock.js';
-import { createSourceFetcher } from '#kinora/net/source-fetcher.js';
+import { SourceClient } from '#kinora/net/source-client.js';
 import { installModel, listModels, removeModel } from '#kinora/speech/install-model.js';
 import { writeWhisperModel } from '../../support/media/whisper-model.mjs';
 import { memoryLogger } from '../../support/memory-logger.js';
@@ -18,7 +18,7 @@ const dataDir = join(directory, 'data');
 
 const bytes = Buffer.alloc(6_000_000, 'weights ');
 const sha256 = createHash('sha256').update(bytes).digest('hex');
-const fetcher = createSourceFetcher({
+const fetcher = new SourceClient({
   allowPrivate: true,
   maxBytes: 2 ** 30,
   userAgent: 'test',

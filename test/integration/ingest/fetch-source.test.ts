@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SourceFetcherOptions } from '#kinora/net/source-fetcher.js';
+import type { SourceClientOptions } from '#kinora/net/source-client.js';
 import { KEY, startFetching } from '../../support/fetching.js';
 import { type Origin, serveFile, startOrigin } from '../../support/servers/origin.js';
 import { selfSigned } from '../../support/servers/self-signed.js';
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const start = async (
   handle: (request: IncomingMessage, response: ServerResponse, count: number) => void,
-  overrides: Partial<SourceFetcherOptions> = {},
+  overrides: Partial<SourceClientOptions> = {},
 ) => {
   const origin: Origin = await startOrigin(handle);
   const fetching = startFetching(overrides);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createWebhookSender, type WebhookSenderOptions } from '#kinora/net/webhook-sender.js';
+import { WebhookClient, type WebhookClientOptions } from '#kinora/net/webhook-client.js';
 import { startOrigin } from '../../support/servers/origin.js';
 import { selfSigned } from '../../support/servers/self-signed.js';
 import { startReceiver } from '../../support/servers/webhook-receiver.js';
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 const message = { body: '{"title":"Größe 🎬"}', signature: 't=1,v1=a' };
-const sender = (options: Partial<WebhookSenderOptions> = {}) => createWebhookSender({ allowPrivate: true, ...options });
+const sender = (options: Partial<WebhookClientOptions> = {}) => new WebhookClient({ allowPrivate: true, ...options });
 
 const receiver = async (...args: Parameters<typeof startReceiver>) => {
   const started = await startReceiver(...args);
@@ -214,6 +214,38 @@ describe('a webhook request', () => {
     expect(ports).toHaveLength(4);
     expect(ports[1]).toBe(ports[0]);
     expect(ports[2]).not.toBe(ports[1]);
+  });
+
+  it('is sent once more, on a new connection, when a kept one is closed', async () => {
+    const kept = new Set<Socket>();
+    let phase: 'filling' | 'leaving' | 'gone' = 'filling';
+    let waiting: (() => void)[] = [];
+    let requests = 0;
+    const { url } = await receiver(({ socket }, response) => {
+      requests++;
+      if (phase === 'gone' || (phase === 'leaving' && kept.has(socket))) return void socket.resetAndDestroy();
+      if (phase === 'leaving') return void response.end();
+      // Both at a time, so that they need two connections.
+      kept.add(socket);
+      waiting.push(() => response.end());
+      if (waiting.length === 2) for (const answer of waiting) answer();
+    });
+    const one = sender();
+    const fill = async () => {
+      [phase, waiting] = ['filling', []];
+      kept.clear();
+      await Promise.all([one.send(url, message), one.send(url, message)]);
+      expect(kept.size).toBe(2);
+      requests = 0;
+    };
+    await fill();
+    phase = 'leaving';
+    expect(await one.send(url, message)).toMatchObject({ status: 200 });
+    expect(requests).toBe(2);
+    await fill();
+    phase = 'gone';
+    expect(await one.send(url, message)).toEqual({ error: expect.stringMatching(/ECONNRESET|socket hang up/) });
+    expect(requests).toBe(2);
   });
 });
 

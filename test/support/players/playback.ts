@@ -24,7 +24,7 @@ import { streamRoutes } from '#kinora/http/stream/stream-routes.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { newId } from '#kinora/lib/ids.js';
 import type { Plan } from '#kinora/media/plan/plan.js';
-import { createServiceCaller } from '#kinora/net/service-caller.js';
+import { ServiceClient } from '#kinora/net/service-client.js';
 import { ImageProducer } from '#kinora/packager/image-producer.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { SegmentProducer, type SegmentProducerDeps } from '#kinora/packager/segment-producer.js';
@@ -97,7 +97,7 @@ export const startPlayback = async ({
   let deliveries: DeliveryCounter | undefined;
   let openRendition: OpenRendition | undefined;
   let contentKeys: ContentKeys | undefined;
-  const services = createServiceCaller({
+  const services = new ServiceClient({
     allowPrivate: allowServices,
     ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
   });

@@ -20,7 +20,7 @@ import { watchConnections } from '#kinora/http/close-http.js';
 import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
-import { createWebhookSender } from '#kinora/net/webhook-sender.js';
+import { WebhookClient } from '#kinora/net/webhook-client.js';
 import { createTextParser } from '#kinora/packager/parse-text.js';
 import { TextTracks } from '#kinora/packager/text-tracks.js';
 import { createQueue } from '#kinora/queue/job-queue.js';
@@ -97,7 +97,7 @@ export const startApi = async ({
     apiExtension: robotsRoutes(domain),
     logger,
     texts: new TextTracks(blobs, createTextParser()),
-    webhookSender: createWebhookSender({ allowPrivate, ...(resolve && { resolve }) }),
+    webhookSender: new WebhookClient({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     readFigures: async () => ({ version: 'of the test' }),
     sessionCookie: sessionCookieName(await getInstallationSecret(database.queryable)),
