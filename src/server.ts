@@ -162,7 +162,7 @@ export class Kinora {
       url: localUrl,
       pool: parts.pool,
       logTail: this.#logTail,
-      cacheBytes: () => parts.store.totalBytes,
+      cacheBytes: () => parts.cache.totalBytes,
       freeBytes: () => parts.diskSpace.freeBytes(),
     });
     const control = await ControlServer.start(config.dataDir, handlers, logger);

@@ -4,7 +4,7 @@
  */
 const KEY = 'kinora.uploads';
 
-export interface KeptUpload {
+interface KeptUpload {
   readonly uploadId: string;
   /** The path and query of its tus URL. */
   readonly path: string;

@@ -100,7 +100,7 @@ export class CachedFiles {
   }
 
   /**
-   * Makes a file visible and immediately calls `published`. A file that is already visible stays,
+   * Makes a file visible and immediately calls `onVisible`. A file that is already visible stays,
    * because its validator must not change. `isRemoved` prevents the commit of a file that is
    * removed in the meantime.
    */
@@ -108,12 +108,12 @@ export class CachedFiles {
     key: CacheKey,
     bytes: Uint8Array,
     isRemoved: () => boolean,
-    published: (path: string, file: CachedFile) => void,
+    onVisible: (path: string, file: CachedFile) => void,
   ): Promise<void> {
     const path = keyPath(key);
     if (bytes.length === 0) throw new KinoraError('media_failed', { details: { key: path, reason: 'empty file' } });
     const present = await this.find(path);
-    if (present) return published(path, present);
+    if (present) return onVisible(path, present);
     const digest = digestOf(bytes);
     const target = this.absolute(path, digest);
     // In the same directory, where no media process can write. The next start removes what a killed
@@ -123,7 +123,7 @@ export class CachedFiles {
       await makeDirectory(dirname(target));
       await writeFile(unfinished, bytes);
       if (isRemoved()) throw new KinoraError('not_found');
-      // Nothing is awaited from here to `published`, so the first of two productions of a key wins.
+      // Nothing is awaited from here to `onVisible`, so the first of two productions of a key wins.
       let entry = this.index.get(path);
       if (!entry) {
         renameSync(unfinished, target);
@@ -131,7 +131,7 @@ export class CachedFiles {
         entry = { sizeBytes: bytes.length, digest, lastUsedMs: atMs, touchedMs: atMs, verified: true };
         this.index.put(path, entry);
       }
-      published(path, this.cachedFile(path, entry));
+      onVisible(path, this.cachedFile(path, entry));
     } finally {
       await rm(unfinished, { force: true });
     }

@@ -75,7 +75,7 @@ export class Productions {
       key,
       // Starts in the next microtask, after `production` and the first waiter exist.
       done: Promise.resolve()
-        .then(() => this.run(request, paths, produce))
+        .then(() => this.execute(request, paths, produce))
         .finally(() => this.running.delete(production)),
     };
     this.running.add(production);
@@ -102,7 +102,7 @@ export class Productions {
     await Promise.all([...this.running].map(({ done }) => done));
   }
 
-  private async run(request: InFlightRequest, paths: readonly string[], produce: Producer): Promise<void> {
+  private async execute(request: InFlightRequest, paths: readonly string[], produce: Producer): Promise<void> {
     const { files, temporaryDir } = this.options;
     const temporaries: string[] = [];
     try {

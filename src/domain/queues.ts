@@ -12,13 +12,13 @@ interface AssetPayload {
 export interface TrackPayload {
   readonly trackId: string;
 }
-export interface MasterPayload extends AssetPayload {
+interface MasterPayload extends AssetPayload {
   readonly masterId: string;
 }
-export interface ShotsPayload extends AssetPayload {
+interface ShotsPayload extends AssetPayload {
   readonly orderId: string;
 }
-export interface RenditionPayload extends AssetPayload {
+interface RenditionPayload extends AssetPayload {
   readonly renditionId: string;
 }
 /** For a robots job: captions that become a track when the job ends, if at all. */

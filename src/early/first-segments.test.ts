@@ -12,7 +12,7 @@ const setUp = (early?: Plan) => {
     {
       assetId: 'a',
       signal: new AbortController().signal,
-      segments: { removeAsset: async () => void calls.push('remove') } as never,
+      cache: { removeAsset: async () => void calls.push('remove') } as never,
       producer: {
         warm: async ({ plan }: { plan: Plan }, { signal }: { signal: AbortSignal }) => {
           calls.push(`warm ${plan.durationSeconds}`);

@@ -17,7 +17,7 @@ export interface EarlyPlan {
 interface FirstSegmentsContext {
   readonly assetId: string;
   readonly producer: Pick<SegmentProducer, 'warm'>;
-  readonly segments: Pick<SegmentStore, 'removeAsset'>;
+  readonly cache: Pick<SegmentStore, 'removeAsset'>;
   readonly signal: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ export class FirstSegments {
     const playing = this.early;
     this.early = undefined;
     await playing?.withdraw(reason);
-    await this.context.segments.removeAsset(this.context.assetId);
+    await this.context.cache.removeAsset(this.context.assetId);
   }
 
   private warm(plan: Plan, signal: AbortSignal): Promise<void> {

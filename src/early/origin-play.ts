@@ -19,7 +19,7 @@ import { reasonOf, recordStatus } from './status.js';
 export interface OriginPlayContext extends PlanContext {
   readonly blobs: RangeBlobStore;
   readonly earlySources: EarlySources;
-  readonly segments: SegmentStore;
+  readonly cache: SegmentStore;
   readonly producer: Pick<SegmentProducer, 'warm'>;
   readonly state: Pick<IngestState, 'saveEarlyPlayback'>;
   readonly clock: Clock;
@@ -75,7 +75,7 @@ export class OriginPlay {
       (mismatch) => play.withdraw(MISMATCHES[mismatch]),
     );
     try {
-      if (await play.publish(await overlays)) return play;
+      if (await play.start(await overlays)) return play;
     } catch (error) {
       if (signal.aborted || !isKinoraError(error)) {
         await play.source.close();
@@ -110,16 +110,16 @@ export class OriginPlay {
   }
 
   /** Returns false when the asset can't be played. */
-  private async publish(overlays: readonly StoredOverlay[]): Promise<boolean> {
-    const { assetId, clock, earlySources, logger, segments, state } = this.context;
+  private async start(overlays: readonly StoredOverlay[]): Promise<boolean> {
+    const { assetId, clock, earlySources, logger, cache, state } = this.context;
     const early = await new Planner(this.context).ranges(this.source, overlays);
     // Of an earlier run that was killed: nothing compared the parts that they were made from with
     // the download.
-    await segments.removeAsset(assetId);
+    await cache.removeAsset(assetId);
     if (typeof early === 'string') await this.withdraw(early);
     if (typeof early === 'string' || this.ended) return false;
     this.early = early;
-    earlySources.publish(assetId, early);
+    earlySources.offer(assetId, early);
     this.announced = state.saveEarlyPlayback(assetId, { status: 'played' });
     await this.announced;
     const elapsedMs = Math.round(clock.monotonicMs() - this.startedMs);
@@ -133,7 +133,7 @@ export class OriginPlay {
   private async warm(plan: Plan): Promise<void> {
     const { assetId: id, logger, producer, signal } = this.context;
     try {
-      await producer.warm({ id, plan, isLocal: true }, { signal, priority: mediaPriority.warmUp });
+      await producer.warm({ id, plan, isOnlyHere: true }, { signal, priority: mediaPriority.warmUp });
     } catch (error) {
       if (signal.aborted || this.ended) return;
       logger.info({ err: error }, 'early playback failed');
@@ -148,10 +148,10 @@ export class OriginPlay {
   }
 
   private async end(reason: string): Promise<void> {
-    const { assetId, earlySources, segments } = this.context;
+    const { assetId, earlySources, cache } = this.context;
     earlySources.withdraw(assetId);
     await this.source.close();
-    await segments.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
+    await cache.removeAsset(assetId, new KinoraError('unavailable', { details: { reason } }));
     await this.announced;
     await recordStatus(this.context, { status: this.early ? 'ended' : 'stored_first', reason });
   }

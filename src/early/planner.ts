@@ -1,17 +1,12 @@
 // Answers what the plan is: of a whole file, of ranges of a file, or of the beginning of one that
 // grows.
 
+import type { MezzanineVideo } from '../media/plan/find-start.js';
 import { growingPlan } from '../media/plan/growing-plan.js';
 import { hasLimitedRungs } from '../media/plan/ladder.js';
 import { decideAccess } from '../media/plan/mezzanine-decision.js';
 import type { Gain, Plan } from '../media/plan/plan.js';
-import {
-  type AssetSettings,
-  type DraftPlan,
-  draftPlan,
-  finishPlan,
-  type MezzanineVideo,
-} from '../media/plan/plan-asset.js';
+import { type AssetSettings, type DraftPlan, draftPlan, finishPlan } from '../media/plan/plan-asset.js';
 import { makesSameFiles } from '../media/plan/same-files.js';
 import { longestSegmentSeconds } from '../media/plan/segment-times.js';
 import { arrivedPart } from '../media/source/arrived-part.js';

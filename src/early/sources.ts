@@ -21,7 +21,7 @@ export interface EarlySource extends IndexedSource {
  */
 export class EarlySources {
   private readonly sources = new Map<string, EarlySource>();
-  /** The plans under which each of `sources` has been published. */
+  /** The plans under which each of `sources` has been offered. */
   private readonly plans = new Map<string, Plan[]>();
   private readonly uploads = new Map<string, string>();
   private readonly withdrawn = new WeakSet<Plan>();
@@ -29,8 +29,8 @@ export class EarlySources {
   /** `onChange` is called when an asset begins or ends to play early. */
   constructor(private readonly onChange: () => void = () => undefined) {}
 
-  /** Replaces what the asset was published with before; what was made by that plan is used on. */
-  publish(assetId: string, source: EarlySource): void {
+  /** Lets viewers play the asset. Replaces an earlier plan; what was made by that one is used on. */
+  offer(assetId: string, source: EarlySource): void {
     const isNew = !this.sources.has(assetId);
     this.sources.set(assetId, source);
     this.plans.set(assetId, [...(this.plans.get(assetId) ?? []), source.plan]);

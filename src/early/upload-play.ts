@@ -25,7 +25,7 @@ export interface UploadPlayDeps {
   readonly context: DomainContext;
   readonly blobs: RangeBlobStore;
   readonly earlySources: EarlySources;
-  readonly segments: SegmentStore;
+  readonly cache: SegmentStore;
   readonly producer: Pick<SegmentProducer, 'warm'>;
   readonly pool: MediaPool;
   readonly temporaryDir: string;
@@ -57,8 +57,8 @@ export class UploadPlay implements UploadPlayer {
   private readableBytes = 0;
   /** What the probe of a growing file found. */
   private facts: SourceFacts | undefined;
-  /** The upload as it is published; undefined while it does not play. */
-  private published: EarlySource['upload'];
+  /** The upload as viewers know it; undefined while it does not play. */
+  private offered: EarlySource['upload'];
 
   constructor(
     private readonly deps: UploadPlayDeps,
@@ -86,19 +86,19 @@ export class UploadPlay implements UploadPlayer {
     if (this.isWaiting(bytes)) this.planning = this.plan();
   }
 
-  isPublished(): boolean {
-    return this.published !== undefined;
+  isOffered(): boolean {
+    return this.offered !== undefined;
   }
 
   /** Ends planning. What can be played stays so. */
-  async settle(): Promise<void> {
+  async endPlanning(): Promise<void> {
     this.stopped.abort();
     await this.planning;
   }
 
   /** Ends early playback and removes what was made. */
   async withdraw(): Promise<void> {
-    await this.settle();
+    await this.endPlanning();
     await this.remove();
   }
 
@@ -123,39 +123,39 @@ export class UploadPlay implements UploadPlayer {
     source.keepOpening([{ start: 0, end: receivedBytes - (receivedBytes % BLOCK_BYTES) }]);
     const early = await this.planner.ranges(source, [], true);
     if (typeof early === 'string') await this.playable.record({ status: 'stored_first', reason: early });
-    else if (!this.stopped.signal.aborted) await this.publish(early);
+    else if (!this.stopped.signal.aborted) await this.offer(early);
   }
 
   private async planGrown(receivedBytes: number): Promise<void> {
     const grown = await this.planner.prefix(receivedBytes, this.facts);
     if (this.stopped.signal.aborted) return;
-    const playing = this.published && this.deps.earlySources.planOf(this.assetId);
+    const playing = this.offered && this.deps.earlySources.planOf(this.assetId);
     // Where the key frames are uneven, a longer part may have fewer certain segments.
     const isShorter = typeof grown === 'object' && playing !== undefined && isPrefixOf(grown.early.plan, playing);
     if (typeof grown === 'string' || (grown && playing && !isShorter && !isPrefixOf(playing, grown.early.plan))) {
       const reason = typeof grown === 'string' ? grown : OTHER_PLAN;
-      const status = this.published ? 'ended' : 'stored_first';
+      const status = this.offered ? 'ended' : 'stored_first';
       await this.remove();
       return this.playable.record({ status, reason });
     }
     this.facts = grown?.facts;
     this.planAtBytes = Math.min(receivedBytes * NEXT_TRY, receivedBytes + this.playable.source.sizeBytes * NEXT_SHARE);
-    if (grown && !isShorter) await this.publish(grown.early);
+    if (grown && !isShorter) await this.offer(grown.early);
   }
 
-  private async publish(early: EarlySource): Promise<void> {
+  private async offer(early: EarlySource): Promise<void> {
     const { assetId, deps } = this;
-    const { earlySources, segments } = deps;
-    if (this.published) return earlySources.publish(assetId, { ...early, upload: this.published });
+    const { earlySources, cache } = deps;
+    if (this.offered) return earlySources.offer(assetId, { ...early, upload: this.offered });
     const { upload, settings } = this.playable;
     const playbackIds = upload.early_playback_ids ?? newPlaybackIds(settings);
     // Of a server that was killed: the sender may send other bytes for those that were not
     // acknowledged.
-    await segments.removeAsset(assetId);
+    await cache.removeAsset(assetId);
     if (this.stopped.signal.aborted) return;
     // First, because receivers of the event play at once.
-    this.published = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
-    earlySources.publish(assetId, { ...early, upload: this.published });
+    this.offered = { id: upload.id, playbackIds: playbackIds.map(({ id }) => id) };
+    earlySources.offer(assetId, { ...early, upload: this.offered });
     const isAnnounced = await this.announce(playbackIds).catch(async (error: unknown) => {
       if (!this.stopped.signal.aborted) await this.remove();
       throw error;
@@ -166,7 +166,7 @@ export class UploadPlay implements UploadPlayer {
   }
 
   /**
-   * Repeated until the database answers: what plays is published only once. Returns false when the
+   * Repeated until the database answers: what plays is offered only once. Returns false when the
    * upload has ended.
    */
   private async announce(playbackIds: readonly EarlyPlaybackId[]): Promise<boolean> {
@@ -194,10 +194,10 @@ export class UploadPlay implements UploadPlayer {
   }
 
   private async remove(): Promise<void> {
-    if (!this.published) return;
-    this.published = undefined;
+    if (!this.offered) return;
+    this.offered = undefined;
     this.deps.earlySources.withdraw(this.assetId);
-    await this.deps.segments.removeAsset(this.assetId);
+    await this.deps.cache.removeAsset(this.assetId);
     await retractEarlyPlayback(this.deps.context, this.playable.upload.id);
   }
 }
@@ -205,19 +205,19 @@ export class UploadPlay implements UploadPlayer {
 interface ContinuedContext {
   readonly assetId: string;
   readonly earlySources: EarlySources;
-  readonly segments: Pick<SegmentStore, 'removeAsset'>;
+  readonly cache: Pick<SegmentStore, 'removeAsset'>;
   readonly state: Pick<IngestState, 'saveEarlyPlayback'>;
   readonly logger: Logger;
 }
 
 /** An upload that played before it was complete plays on while its asset is prepared. */
 export const continueUpload = (context: ContinuedContext): EarlyPlan | undefined => {
-  const { assetId, earlySources, segments } = context;
+  const { assetId, earlySources, cache } = context;
   const plan = earlySources.planOf(assetId);
   if (!plan) return undefined;
   const withdraw = async (reason: string): Promise<void> => {
     earlySources.withdraw(assetId);
-    await segments.removeAsset(assetId);
+    await cache.removeAsset(assetId);
     await recordStatus(context, { status: 'ended', reason });
   };
   return { plan, withdraw };

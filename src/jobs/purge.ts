@@ -9,19 +9,16 @@ import type { Logger } from '../telemetry/logger.js';
 
 interface AssetFiles {
   readonly blobs: BlobStore;
-  readonly segments: SegmentStore;
+  readonly cache: SegmentStore;
   readonly earlySources: Pick<EarlySources, 'withdraw'>;
 }
 
 /** Removes an asset's files outside the database. */
-export const removeAssetFiles = async (
-  { blobs, segments, earlySources }: AssetFiles,
-  assetId: string,
-): Promise<void> => {
+export const removeAssetFiles = async ({ blobs, cache, earlySources }: AssetFiles, assetId: string): Promise<void> => {
   earlySources.withdraw(assetId);
   // In this order: without a source, no more segments can be packaged.
   await blobs.deletePrefix(assetPrefix(assetId));
-  await segments.removeAsset(assetId);
+  await cache.removeAsset(assetId);
 };
 
 export interface PurgeDeps extends AssetFiles {
@@ -52,7 +49,7 @@ export const createPurgeHandler =
       // Files made for this asset alone are removed anyway.
       for (const prefix of [mastersPrefix(assetId), shotsPrefix(assetId), renditionsPrefix(assetId)])
         await deps.blobs.deletePrefix(prefix);
-      await deps.segments.removeAsset(assetId);
+      await deps.cache.removeAsset(assetId);
       deps.logger.info({ asset_id: assetId }, 'files of deleted asset kept for clips');
       return;
     }

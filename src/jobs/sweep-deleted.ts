@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/logger.js';
 
 interface SweepDeletedDeps {
   readonly database: Database;
-  readonly store: Pick<SegmentStore, 'assetIds' | 'removeAsset'>;
+  readonly cache: Pick<SegmentStore, 'assetIds' | 'removeAsset'>;
   readonly earlySources: Pick<EarlySources, 'planOf'>;
   readonly logger: Logger;
 }
@@ -18,15 +18,15 @@ interface SweepDeletedDeps {
  * function that stops it.
  */
 export const sweepDeleted = async (deps: SweepDeletedDeps): Promise<() => Promise<void>> => {
-  const { database, store, earlySources, logger } = deps;
+  const { database, cache, earlySources, logger } = deps;
   const remove = (assetId: string): void => {
-    store.removeAsset(assetId).catch((error: unknown) => {
+    cache.removeAsset(assetId).catch((error: unknown) => {
       logger.warn({ err: error, asset_id: assetId }, 'cached files of a deleted asset not removed');
     });
   };
   const sweep = async (): Promise<void> => {
     // An upload may play before its asset exists.
-    const cached = [...store.assetIds()].filter((id) => earlySources.planOf(id) === undefined);
+    const cached = [...cache.assetIds()].filter((id) => earlySources.planOf(id) === undefined);
     if (cached.length === 0) return;
     const existing = new Set(await listExistingAssets(database.queryable, cached));
     for (const assetId of cached) if (!existing.has(assetId)) remove(assetId);

@@ -21,7 +21,7 @@ export interface FileRequest {
   readonly source: string;
   readonly priority: MediaPriority;
   readonly signal?: AbortSignal | undefined;
-  readonly produce: (task: FileTask) => Promise<void>;
+  readonly packageFiles: (task: FileTask) => Promise<void>;
 }
 
 /** The running work for some keys, whose priority a later viewer can raise. */
@@ -38,7 +38,7 @@ export class FileTask {
     return this.currentPriority;
   }
 
-  run<J extends MediaJob>(job: J): Promise<MediaResults[J['kind']]> {
+  submit<J extends MediaJob>(job: J): Promise<MediaResults[J['kind']]> {
     this.job = job;
     return this.pool.run(job, { priority: this.priority, signal: this.production.signal });
   }
@@ -57,7 +57,7 @@ export class FileProducer {
   private readonly tasks = new Map<string, FileTask>();
 
   constructor(
-    private readonly store: SegmentStore,
+    private readonly cache: SegmentStore,
     private readonly pool: Pool,
     clock: Clock,
   ) {
@@ -73,10 +73,13 @@ export class FileProducer {
     const { key, keys, priority, signal } = request;
     this.tasks.get(keyPath(key))?.raise(priority);
     const covers = keys.filter(({ file }) => file !== key.file);
-    return this.store.get(key, (production) => this.produce(request, production), { signal, covers });
+    return this.cache.get(key, (production) => this.startTask(request, production), { signal, covers });
   }
 
-  private async produce({ keys, source, priority, produce }: FileRequest, production: Production): Promise<void> {
+  private async startTask(
+    { keys, source, priority, packageFiles: produce }: FileRequest,
+    production: Production,
+  ): Promise<void> {
     const paths = keys.map(keyPath);
     this.crashes.check(source, paths[0]!);
     const task = new FileTask(production, this.pool, priority);

@@ -19,7 +19,7 @@ it('makes few sprite sheets before anyone asks, after all other work, and never 
         return new Promise(() => undefined);
       },
     },
-    store: {
+    cache: {
       has: () => false,
       get: async (_key: unknown, produce: Producer) => {
         await produce({ signal: new AbortController().signal, temporaryPath: () => '/sheet' } as never);

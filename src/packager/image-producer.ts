@@ -21,7 +21,7 @@ import type { SegmentRequest } from './segment-producer.js';
 import type { SourceRanges } from './source-ranges.js';
 
 export interface ImageProducerDeps {
-  readonly store: SegmentStore;
+  readonly cache: SegmentStore;
   readonly pool: MediaPool;
   readonly blobs: BlobStore;
   /** Throws `unavailable` for a plan by which nothing may be produced any more. */
@@ -47,7 +47,7 @@ export class ImageProducer {
   private warmSheets = 0;
 
   constructor(private readonly deps: ImageProducerDeps) {
-    this.files = new FileProducer(deps.store, deps.pool, deps.clock);
+    this.files = new FileProducer(deps.cache, deps.pool, deps.clock);
   }
 
   /**
@@ -64,7 +64,7 @@ export class ImageProducer {
     if (!video) throw new KinoraError('not_found');
     const key = { assetId: asset.id, plan: GENERATION, rendition: 'images', file: imageFile(image) };
     const isLong = image.job.kind !== 'still';
-    if (isLong && this.waitingLong >= MAX_WAITING_LONG && !this.deps.store.has(key))
+    if (isLong && this.waitingLong >= MAX_WAITING_LONG && !this.deps.cache.has(key))
       throw new KinoraError('unavailable', { details: { reason: 'too many viewers wait' } });
     this.waitingLong += isLong ? 1 : 0;
     try {
@@ -75,7 +75,7 @@ export class ImageProducer {
         // A still takes only a moment; other images wait behind the segments that viewers wait for.
         priority: priority ?? (isLong ? mediaPriority.warmUp : mediaPriority.viewer),
         signal,
-        produce: async (task) => {
+        packageFiles: async (task) => {
           await task.production.commit(key, await this.encode(asset, video, image, task));
         },
       });
@@ -132,7 +132,7 @@ export class ImageProducer {
       needed,
       async ({ source, overlayPaths }) => {
         const outPath = task.production.temporaryPath();
-        await task.run({
+        await task.submit({
           ...job,
           source: { ...source, formatName: video.formatName },
           filters: video.filters,

@@ -45,7 +45,7 @@ export const packageAudioChunk = async (
     needed,
     async (blob) => {
       const outPaths = keys.map(() => task.production.temporaryPath());
-      await task.run(audioChunkJob(audio, first, readPart(blob), outPaths));
+      await task.submit(audioChunkJob(audio, first, readPart(blob), outPaths));
       const segments = await Promise.all(outPaths.map((path) => readResult(path, MAX_SEGMENT_BYTES)));
       for (const [index, bytes] of segments.entries()) verifyAudioSegment(bytes, audio, first + index);
       for (const [index, bytes] of segments.entries()) await task.production.commit(keys[index]!, bytes);

@@ -40,7 +40,7 @@ const videoInit = async (
     verifyVideoInit(bytes, video, rendition);
     return bytes;
   }
-  const avcc = encoder ? (await task.run(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
+  const avcc = encoder ? (await task.submit(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
   if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
   const bytes = writeVideoInit({
     timescale: video.timescale,

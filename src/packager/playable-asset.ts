@@ -15,7 +15,7 @@ export interface PlayableAsset {
   readonly plan: Plan;
   readonly additional?: AdditionalRenditions;
   /** Only this server has its source: no other one is asked for its segments. */
-  readonly isLocal?: boolean;
+  readonly isOnlyHere?: boolean;
 }
 
 /** Under whose name the source lies. */

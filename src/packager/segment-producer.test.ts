@@ -22,7 +22,7 @@ test('warming starts a second segment that nobody waits for after everything els
         return new Promise(() => undefined);
       },
     },
-    store: {
+    cache: {
       get: async ({ rendition, file }: { rendition: string; file: string }, produce: Producer) => {
         started.push(`${rendition}/${file}`);
         if (file !== '1.m4s' || rendition !== '480p') return {};
@@ -55,7 +55,7 @@ test('nothing is made by a plan that was withdrawn after a request found it', as
   const producer = new SegmentProducer({
     clock: systemClock,
     throwIfWithdrawn: (withdrawn: Plan) => earlySources.throwIfWithdrawn(withdrawn),
-    store: {
+    cache: {
       has: () => false,
       get: async (_key: unknown, produce: Producer) => {
         await once(begun, 'work');
@@ -63,7 +63,7 @@ test('nothing is made by a plan that was withdrawn after a request found it', as
       },
     },
   } as never);
-  earlySources.publish('a', { plan, index: {} as never });
+  earlySources.offer('a', { plan, index: {} as never });
   const segment = producer.segment({ id: 'a', plan }, '480p', '2.m4s');
   earlySources.withdraw('a');
   begun.emit('work');

@@ -28,7 +28,7 @@ export interface SegmentRequest {
 }
 
 export interface SegmentProducerDeps extends VideoSegmentDeps {
-  readonly store: SegmentStore;
+  readonly cache: SegmentStore;
   readonly pool: MediaPool;
   /** Throws `unavailable` for a plan by which nothing may be produced any more. */
   readonly throwIfWithdrawn: (plan: Plan) => void;
@@ -48,11 +48,11 @@ export class SegmentProducer {
   private readonly readAhead: ReadAhead<PlayableAsset>;
 
   constructor(private readonly deps: SegmentProducerDeps) {
-    this.files = new FileProducer(deps.store, deps.pool, deps.clock);
+    this.files = new FileProducer(deps.cache, deps.pool, deps.clock);
     this.readAhead = new ReadAhead({
       produce: async (asset, rendition, number, signal) => {
         const target = findSegment(asset, rendition, `${number}.m4s`);
-        if (target) await this.produce(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
+        if (target) await this.requestFile(asset, rendition, target, { signal, priority: mediaPriority.readAhead });
       },
       fetch: (asset, first, end) => {
         this.fetchVideo(asset, first, end).catch(() => undefined);
@@ -74,14 +74,14 @@ export class SegmentProducer {
     file: string,
     request: SegmentRequest = {},
   ): Promise<CachedFile> {
-    const { store, clock, metrics } = this.deps;
+    const { cache, clock, metrics } = this.deps;
     const target = findSegment(asset, rendition, file);
     if (!target) throw new KinoraError('not_found');
     const viewer = !request.isForPeer && (request.priority ?? mediaPriority.viewer) === mediaPriority.viewer;
-    const isCached = viewer && store.has({ assetId: asset.id, plan: GENERATION, rendition, file });
+    const isCached = viewer && cache.has({ assetId: asset.id, plan: GENERATION, rendition, file });
     const startedMs = clock.monotonicMs();
     if (viewer) metrics?.segmentRequested(isCached ? 'hit' : 'miss');
-    const cached = await this.produce(asset, rendition, target, request);
+    const cached = await this.requestFile(asset, rendition, target, request);
     if (viewer && !isCached) metrics?.viewerWaited(clock.monotonicMs() - startedMs);
     if (viewer && target.kind === 'video' && target.number !== 'init') {
       this.readAhead.note(asset, rendition, target.number, target.video.boundaries.length - 1);
@@ -104,7 +104,7 @@ export class SegmentProducer {
       }),
     );
     const start = ({ name, target }: (typeof files)[number], each: SegmentRequest) =>
-      this.produce(asset, name, target, each);
+      this.requestFile(asset, name, target, each);
     const awaited = files.filter(({ target }) => !isLateSegment(target)).map((file) => start(file, request));
     // If one fails, a viewer's request tries again.
     for (const file of files.filter(({ target }) => isLateSegment(target))) {
@@ -117,7 +117,7 @@ export class SegmentProducer {
     this.readAhead.stop();
   }
 
-  private produce(
+  private requestFile(
     asset: PlayableAsset,
     name: string,
     target: SegmentTarget,
@@ -131,7 +131,7 @@ export class SegmentProducer {
       ? Array.from({ length: chunk.end - chunk.first }, (_, i) => keyOf(`${chunk.first + i}.m4s`))
       : [key];
     const placedBy = chunk?.first ?? (number === 'init' ? 0 : number);
-    const mayAsk = !asset.isLocal && !isForPeer;
+    const mayAsk = !asset.isOnlyHere && !isForPeer;
     const peers = mayAsk && this.deps.peers?.isRemote(asset.id, placedBy) ? this.deps.peers : undefined;
     const fromPeer = async ({ production, priority: urgency }: FileTask) => {
       const options = { signal: production.signal, priority: urgency };
@@ -145,7 +145,7 @@ export class SegmentProducer {
       source: (target.kind === 'audio' && target.sourceKey) || videoFileOf(asset),
       priority,
       signal,
-      produce: async (task) => {
+      packageFiles: async (task) => {
         this.deps.throwIfWithdrawn(asset.plan);
         const sent = await fromPeer(task);
         if (sent) return task.production.commit(key, sent);

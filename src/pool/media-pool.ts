@@ -191,7 +191,7 @@ export class MediaPool {
     task.process = child;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: task.deadlineMs, cpuMs: cpuLimitOf(task.job, headerCpuMs) };
-    const outcome = await child.run(task.job, limits, task.onProgress);
+    const outcome = await child.perform(task.job, limits, task.onProgress);
     task.process = undefined;
     const media = outcome.type === 'done' && task.media;
     if (media) metrics?.mediaMade(media.kind, media.seconds, child.busyMs - busyMs);

@@ -114,7 +114,7 @@ export class MediaProcess {
   }
 
   /** Never rejects. Runs one job at a time. */
-  async run(job: MediaJob, limits: JobLimits, onProgress: (fraction: number) => void): Promise<Outcome> {
+  async perform(job: MediaJob, limits: JobLimits, onProgress: (fraction: number) => void): Promise<Outcome> {
     if (job.kind !== 'video-config') this.jobs += 1;
     this.lastId += 1;
     if (!this.isAlive) return { type: 'crashed', beforeStart: true, reason: this.endReason ?? 'ended while idle' };

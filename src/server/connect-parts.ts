@@ -35,7 +35,7 @@ export const connectParts = async (
   apiUrl: () => string,
 ): Promise<Parts> => {
   const { config, logger, clock, metrics, phases } = base;
-  const { store, pool, blobs } = media;
+  const { cache, pool, blobs } = media;
   const outside = { allowPrivate: config.allowPrivateSources, resolve: base.resolve };
   const earlySources = new EarlySources(() => nodes?.announce());
   const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
@@ -50,27 +50,17 @@ export const connectParts = async (
     ? undefined
     : new Nodes({ ...base, database, installationSecret, early: () => earlySources.ids() });
   const producer = new SegmentProducer({
-    ...{ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
+    ...{ cache, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
     peers: nodes?.peers,
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
-  const playables = new PlayableFinder({
-    database,
-    clock,
-    early: earlySources,
-    maxBytes: config.planSizeBytes,
-  });
   const services = new ServiceClient(outside);
-  const access = new AccessCheck({
-    rows: accessRowsOf(database),
-    clock,
-    childSecret: config.edgeSecret ?? installationSecret,
-    riskyUserAgents: config.riskyUserAgents,
+  const { playables, access, renditions } = await watchPlayback(base, media, {
+    database,
+    earlySources,
+    installationSecret,
   });
-  const renditions = new RenditionOpener({ database, blobs, clock });
-  const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions });
-  phases.push({ name: 'watch of changes', end: stopWatching });
   const transcriber = createTranscriber(config, pool);
   transcriber?.check('auto').catch((error: unknown) => {
     logger.warn({ err: error }, 'speech recognition unavailable');
@@ -94,34 +84,14 @@ export const connectParts = async (
     onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
     onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),
   };
-  const playDeps = {
-    ...{ context, blobs, earlySources, segments: store, producer, pool, logger },
-    temporaryDir: media.temporaryDir,
-  };
-  const files = new UploadFiles({
-    ...{ context, blobs, logger },
-    early: config.rangeSources
-      ? { blobs, play: (upload) => new UploadPlay(playDeps, upload) }
-      : 'KINORA_RANGE_SOURCES is false',
-  });
-  phases.push({ name: 'uploads', end: () => files.stop() });
-  const leases = blobs.resumeShared && new UploadLeases(database);
-  const uploadSessions = new UploadSessions({ context, blobs, files, leases, logger, maxBytes: config.maxSourceBytes });
-  if (leases) {
-    await leases.start((uploadId) => {
-      uploadSessions.release(uploadId).catch((error: unknown) => {
-        logger.warn({ err: error, upload_id: uploadId }, 'early playback of upload not ended');
-      });
-    });
-    phases.push({ name: 'upload leases', end: () => leases.stop() });
-  }
+  const uploadSessions = await startUploads(base, media, { context, earlySources, producer });
   const parts = {
     ...media,
     database,
     context,
     producer,
     earlySources,
-    images: new ImageProducer({ store, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
+    images: new ImageProducer({ cache, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
     texts: new TextTracks(blobs, createTextParser()),
     playables,
     renditions,
@@ -135,4 +105,50 @@ export const connectParts = async (
     nodes,
   };
   return { ...parts, robots: base.robots?.connect(base, parts) };
+};
+
+/** What is kept in memory of playback IDs, access rules and renditions. */
+const watchPlayback = async (
+  { config, clock, phases }: Base,
+  { blobs }: MediaParts,
+  { database, earlySources, installationSecret }: Pick<Parts, 'database' | 'earlySources' | 'installationSecret'>,
+): Promise<Pick<Parts, 'playables' | 'access' | 'renditions'>> => {
+  const playables = new PlayableFinder({ database, clock, early: earlySources, maxBytes: config.planSizeBytes });
+  const access = new AccessCheck({
+    rows: accessRowsOf(database),
+    clock,
+    childSecret: config.edgeSecret ?? installationSecret,
+    riskyUserAgents: config.riskyUserAgents,
+  });
+  const renditions = new RenditionOpener({ database, blobs, clock });
+  const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions });
+  phases.push({ name: 'watch of changes', end: stopWatching });
+  return { playables, access, renditions };
+};
+
+/** The sessions of direct uploads, with their leases where several servers share the bucket. */
+const startUploads = async (
+  { config, logger, phases }: Base,
+  { blobs, cache, pool, temporaryDir }: MediaParts,
+  { context, earlySources, producer }: Pick<Parts, 'context' | 'earlySources' | 'producer'>,
+): Promise<UploadSessions> => {
+  const playDeps = { context, blobs, earlySources, cache, producer, pool, temporaryDir, logger };
+  const files = new UploadFiles({
+    ...{ context, blobs, logger },
+    early: config.rangeSources
+      ? { blobs, play: (upload) => new UploadPlay(playDeps, upload) }
+      : 'KINORA_RANGE_SOURCES is false',
+  });
+  phases.push({ name: 'uploads', end: () => files.stop() });
+  const leases = blobs.resumeShared && new UploadLeases(context.database);
+  const sessions = new UploadSessions({ context, blobs, files, leases, logger, maxBytes: config.maxSourceBytes });
+  if (leases) {
+    await leases.start((uploadId) => {
+      sessions.release(uploadId).catch((error: unknown) => {
+        logger.warn({ err: error, upload_id: uploadId }, 'early playback of upload not ended');
+      });
+    });
+    phases.push({ name: 'upload leases', end: () => leases.stop() });
+  }
+  return sessions;
 };

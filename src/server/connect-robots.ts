@@ -27,7 +27,7 @@ export const robots: Room = {
         model: config.aiModel,
         visionModel: config.aiVisionModel,
         ...chat,
-        ...(resolve && { resolve }),
+        resolve,
       }),
     );
     return {

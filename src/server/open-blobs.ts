@@ -28,7 +28,7 @@ export const s3ServiceOf = (config: Omit<S3Config, 'blobs'>): Omit<S3Settings, '
   return {
     region: s3Region,
     pathStyle: s3PathStyle ?? s3Endpoint !== undefined,
-    ...(s3Endpoint !== undefined && { endpoint: s3Endpoint }),
+    endpoint: s3Endpoint,
     ...(s3AccessKeyId !== undefined &&
       s3SecretAccessKey !== undefined && {
         credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey },

@@ -19,7 +19,7 @@ export const beginDatabase = ({ config, logger, phases }: Base): Promise<Databas
   const opening = openDatabase({
     dataDir: config.dataDir,
     logger,
-    ...(config.databaseUrl && { url: config.databaseUrl }),
+    url: config.databaseUrl,
   });
   phases.push({ name: 'database', end: async () => (await opening.catch(() => undefined))?.close() });
   opening.catch(() => undefined);
@@ -56,7 +56,7 @@ export const prepareDatabase = async (
   const { token } = config;
   const first = await bootstrap(
     database,
-    { dataDir: config.dataDir, videoQuality: config.defaultVideoQuality, ...(token && { token }) },
+    { dataDir: config.dataDir, videoQuality: config.defaultVideoQuality, token },
     clock,
   );
   await keepBlobPlaceOf(config, database);

@@ -69,7 +69,7 @@ export interface MediaParts {
   /** Present when `KINORA_SOURCE_BUCKETS` is set. */
   readonly linked?: LinkedSources;
   readonly diskSpace: DiskSpace;
-  readonly store: SegmentStore;
+  readonly cache: SegmentStore;
   readonly pool: MediaPool;
   readonly temporaryDir: string;
 }

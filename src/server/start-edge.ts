@@ -28,14 +28,14 @@ export const startEdge = async (
   await openDataDir(base);
   const diskSpace = new DiskSpace({ dir: config.dataDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
-  const store = await SegmentStore.open({
+  const cache = await SegmentStore.open({
     dir: join(config.dataDir, 'cache'),
     maxBytes: config.cacheSizeBytes,
     hotBytes: config.hotSizeBytes,
     logger,
     clock,
   });
-  phases.push({ name: 'segment store', end: () => store.stop() });
+  phases.push({ name: 'segment store', end: () => cache.stop() });
   const origin = new OriginClient(originUrl);
   phases.push({ name: 'origin', end: () => origin.stop() });
   const token = edgeToken(edgeSecret);
@@ -53,7 +53,7 @@ export const startEdge = async (
     metrics,
     origin,
     token,
-    store,
+    cache,
     lookups,
     reports,
     trustedProxies,
@@ -69,7 +69,7 @@ export const startEdge = async (
   const url = urlOf(config.host, app.server.address() as AddressInfo);
   logger.info({ url, origin: originUrl, data_dir: config.dataDir }, 'edge started');
   const metricsUrl = await startMetrics(base, {
-    cacheBytes: () => store.totalBytes,
+    cacheBytes: () => cache.totalBytes,
     freeBytes: () => diskSpace.freeBytes(),
   });
   return { url, metricsUrl };

@@ -79,7 +79,7 @@ export const startHttp = async (
   const localUrl = urlOf(config.host, app.server.address() as AddressInfo);
   const metricsUrl = await startMetrics(base, {
     database,
-    cacheBytes: () => parts.store.totalBytes,
+    cacheBytes: () => parts.cache.totalBytes,
     freeBytes: () => parts.diskSpace.freeBytes(),
   });
   return { localUrl, metricsUrl };
@@ -89,11 +89,11 @@ const streamUrlOf = ({ streamUrl, publicUrl }: Config): string | undefined => st
 const imageUrlOf = ({ imageUrl, publicUrl }: Config): string | undefined => imageUrl ?? publicUrl;
 
 /** Figures of the running server, for its administrators. */
-const readFigures = async (config: Config, { database, store, diskSpace, pool }: Parts): Promise<object> => ({
+const readFigures = async (config: Config, { database, cache, diskSpace, pool }: Parts): Promise<object> => ({
   ...(await readServerFigures({
     database,
     config,
-    cacheBytes: () => store.totalBytes,
+    cacheBytes: () => cache.totalBytes,
     freeBytes: () => diskSpace.freeBytes(),
   })),
   disk_is_low: diskSpace.isLow(),
@@ -117,7 +117,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
   return async (app) => {
     if (nodes) {
       app.addHook('preHandler', proxyToOwner(nodes.owners, playables));
-      await app.register(segmentRoute({ segments: parts.producer, signature: nodes.signature }));
+      await app.register(segmentRoute({ producer: parts.producer, signature: nodes.signature }));
     }
     await app.register(sampleRoute(samplePath));
     await app.register(
@@ -135,7 +135,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
         opener,
         playables,
         access,
-        segments: parts.producer,
+        producer: parts.producer,
         texts: parts.texts,
         openRendition: (...of) => parts.renditions.open(...of),
         deliveries,

@@ -29,8 +29,7 @@ const PURGE_CONCURRENCY = 2;
 /** Every worker of the job queue. `localUrl` is the base URL of the sample video. */
 const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[] => {
   const { config, logger, clock } = base;
-  const { database, context, blobs, store, pool, producer, images, texts, earlySources, temporaryDir } = parts;
-  const resolve = base.resolve && { resolve: base.resolve };
+  const { database, context, blobs, cache, pool, producer, images, texts, earlySources, temporaryDir } = parts;
   const fetcher = new SourceClient({
     allowPrivate: config.allowPrivateSources,
     allowedUrls: new Set([sampleUrl(localUrl)]),
@@ -38,11 +37,11 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     userAgent: config.userAgent,
     clock,
     logger,
-    ...resolve,
+    resolve: base.resolve,
   });
   const tracks = new TrackState(context);
   const trackDeps = {
-    ...{ state: tracks, blobs, texts, segments: store, fetcher, pool, producer, temporaryDir, logger },
+    ...{ state: tracks, blobs, texts, cache, fetcher, pool, producer, temporaryDir, logger },
   };
   const ingestDeps = {
     ...trackDeps,
@@ -54,7 +53,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       playsEarly: config.rangeSources,
       usesEmbeddedTracks: config.embeddedTracks,
       maxSourceBytes: config.maxSourceBytes,
-      ...(parts.linked && { linked: parts.linked }),
+      linked: parts.linked,
       parallel: config.mediaProcesses,
       clock,
     },
@@ -82,7 +81,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       concurrency: PURGE_CONCURRENCY,
       handler: createPurgeHandler({
         isSourceUsed: (assetId) => isSourceUsed(database.queryable, assetId),
-        ...{ blobs, segments: store, earlySources, queue: context.queue, clock, logger },
+        ...{ blobs, cache, earlySources, queue: context.queue, clock, logger },
       }),
     },
     {

@@ -17,19 +17,19 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
   const blobs = new RangeStore(opened.blobs);
   const diskSpace = new DiskSpace({ dir: blobDir, logger });
   phases.push({ name: 'disk space', end: () => diskSpace.stop() });
-  const store = await SegmentStore.open({
+  const cache = await SegmentStore.open({
     dir: cacheDir,
     maxBytes: config.cacheSizeBytes,
     hotBytes: config.hotSizeBytes,
     logger,
     clock,
   });
-  phases.push({ name: 'segment store', end: () => store.stop() });
+  phases.push({ name: 'segment store', end: () => cache.stop() });
   const modelPath = localModelPath(config);
   const pool = await MediaPool.start({
     size: config.mediaProcesses,
     readDirs: [blobDir],
-    ...(modelPath !== undefined && { readFiles: [modelPath] }),
+    readFiles: modelPath === undefined ? undefined : [modelPath],
     writeDir: temporaryDir,
     memoryBytes: config.mediaMemoryBytes,
     logger,
@@ -38,6 +38,5 @@ export const startMedia = async (base: Base): Promise<MediaParts> => {
     ...base.mediaProcesses,
   });
   phases.push({ name: 'media processes', end: () => pool.stop() });
-  const { linked } = opened;
-  return { blobs, ...(linked && { linked }), diskSpace, store, pool, temporaryDir };
+  return { blobs, linked: opened.linked, diskSpace, cache, pool, temporaryDir };
 };

@@ -73,7 +73,7 @@ export interface BlobWrite {
    * Does the part of a commit that takes time, if any. Called after the last write, while a staged
    * file can still be read; without it, `commit` takes longer.
    */
-  settle?(): Promise<void>;
+  prepareCommit?(): Promise<void>;
   /** Makes the bytes durable and the blob visible under its key. */
   commit(): Promise<BlobInfo>;
   /** Makes the bytes durable and keeps them for a later `resumeWrite`. */
@@ -191,7 +191,7 @@ export interface RangeSource {
    */
   readonly target: BlobWrite;
   /** Commits the write. After that, readers get the blob, and those that began before read on. */
-  publish(): Promise<BlobInfo>;
+  commit(): Promise<BlobInfo>;
   /** Waits for existing leases, refuses new ones, and then runs `finish`, which ends the write. */
   end<T>(finish: () => Promise<T>): Promise<T>;
   /** Ends reading before the file is stored; the write goes on. */

@@ -88,10 +88,10 @@ export class StagedRangeSource implements RangeSource {
     }
   }
 
-  publish(): Promise<BlobInfo> {
+  commit(): Promise<BlobInfo> {
     const { staged, write } = this.options;
-    const publish = () => this.endWith(() => write.commit(), !staged.outlivesCommit);
-    return write.settle ? write.settle().then(publish) : publish();
+    const commit = () => this.endWith(() => write.commit(), !staged.outlivesCommit);
+    return write.prepareCommit ? write.prepareCommit().then(commit) : commit();
   }
 
   end<T>(finish: () => Promise<T>): Promise<T> {
@@ -161,7 +161,7 @@ class ComparedWrite implements BlobWrite {
   }
 
   commit(): Promise<BlobInfo> {
-    return this.source.publish();
+    return this.source.commit();
   }
 
   suspend(): Promise<void> {

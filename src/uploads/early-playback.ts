@@ -1,16 +1,13 @@
-import type { EarlyPlayback, EarlyPlaybackId, Row } from '../db/schema.js';
-import { lockUpload, saveEarlyPlaybackIds, saveUploadEarlyPlayback } from '../db/tables/assets/upload.js';
+import type { EarlyPlaybackId, Row } from '../db/schema.js';
+import { lockUpload, saveEarlyPlaybackIds } from '../db/tables/assets/upload.js';
 import type { DomainContext } from '../domain/context.js';
 import type { AssetRequest } from '../domain/requests/asset-request.js';
 import { roleOfInput } from '../domain/requests/inputs.js';
 import { newId } from '../lib/ids.js';
 import { recordUploadEvent } from './record-upload-event.js';
 
-/** The settings of an upload's asset. */
-export type UploadSettings = AssetRequest;
-
 /** Why settings don't allow an upload to play before it is complete; undefined when they do. */
-export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'upload'>): string | undefined => {
+export const whySettingsStoreFirst = (request: AssetRequest, upload: Row<'upload'>): string | undefined => {
   if (request.settings.normalize_audio) return 'normalize_audio measures the loudness of all of the audio';
   if (request.settings.video_quality === 'plus' && !request.settings.is_test && !upload.is_test)
     return 'quality plus measures the whole file';
@@ -21,17 +18,8 @@ export const whySettingsStoreFirst = (request: UploadSettings, upload: Row<'uplo
     : 'the asset has no playback ID other than DRM, whose keys are made when it is ready';
 };
 
-/**
- * Records why an upload can't be played before it is complete; null when nothing is known of it.
- */
-export const saveUploadEarlyStatus = (
-  { database }: Pick<DomainContext, 'database'>,
-  uploadId: string,
-  early: EarlyPlayback | null,
-): Promise<void> => saveUploadEarlyPlayback(database.queryable, uploadId, early);
-
 /** One for each policy, in the order in which an asset gets them. */
-export const newPlaybackIds = (request: UploadSettings): EarlyPlaybackId[] =>
+export const newPlaybackIds = (request: AssetRequest): EarlyPlaybackId[] =>
   [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies].map(
     ({ policy }) => ({ id: newId(), policy }),
   );

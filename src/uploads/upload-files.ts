@@ -96,7 +96,7 @@ export class UploadFile {
   }
 
   async stop(): Promise<void> {
-    await this.playback.settle();
+    await this.playback.endPlanning();
     await this.playback.endReading(() => this.write.suspend());
   }
 

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EarlyPlayback, Row } from '../db/schema.js';
+import { saveUploadEarlyPlayback } from '../db/tables/assets/upload.js';
 import type { DomainContext } from '../domain/context.js';
+import type { AssetRequest } from '../domain/requests/asset-request.js';
 import { KinoraError } from '../lib/errors.js';
 import { isMatroska } from '../media/matroska/layout.js';
 import { findLeadingMoov } from '../media/mp4/leading-moov.js';
@@ -9,17 +11,12 @@ import type { BlobInfo, BlobWrite, RangeBlobStore, RangeSource } from '../storag
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { readUploadSettings } from './complete-upload.js';
-import {
-  retractEarlyPlayback,
-  saveUploadEarlyStatus,
-  type UploadSettings,
-  whySettingsStoreFirst,
-} from './early-playback.js';
+import { retractEarlyPlayback, whySettingsStoreFirst } from './early-playback.js';
 
 /** A file that is still being received, as its player reads it. */
 export interface PlayableUpload {
   readonly upload: Row<'upload'>;
-  readonly settings: UploadSettings;
+  readonly settings: AssetRequest;
   /**
    * What has arrived: `openLocal` of the blob store reads it. The rest fails with `unavailable`.
    */
@@ -39,9 +36,10 @@ export interface UploadPlayer {
   isWaiting(bytes: number): boolean;
   /** This many bytes from the start can be read now. */
   received(bytes: number): void;
-  isPublished(): boolean;
+  /** Whether viewers can play it now. */
+  isOffered(): boolean;
   /** The file is complete, or the server stops. Ends planning; what can be played stays so. */
-  settle(): Promise<void>;
+  endPlanning(): Promise<void>;
   /** The bytes are dropped, or there will be no asset. Ends playback and removes what was made. */
   withdraw(): Promise<void>;
 }
@@ -84,7 +82,7 @@ export class UploadPlayback {
   private search: StartSearch | undefined = new StartSearch();
   private hasSearched = false;
   private playing: { readonly player: UploadPlayer; readonly source: RangeSource } | undefined;
-  /** Of the file that was published. */
+  /** Of the file that was committed. */
   private lastPlayer: UploadPlayer | undefined;
 
   constructor(private readonly options: PlaybackOptions) {
@@ -142,26 +140,26 @@ export class UploadPlayback {
   }
 
   /** Makes the complete file the blob. Existing readers keep reading. */
-  async publish(): Promise<BlobInfo> {
-    await this.settle();
+  async commit(): Promise<BlobInfo> {
+    await this.endPlanning();
     const reason = this.hasSearched
       ? 'the file was complete before it could be played'
       : 'the size of the file was not known';
-    const hasStatus = this.upload.early_playback !== null || this.playing?.player.isPublished();
+    const hasStatus = this.upload.early_playback !== null || this.playing?.player.isOffered();
     if (this.options.early && !hasStatus) await this.storeFirst(reason);
     this.lastPlayer = this.playing?.player;
     const source = this.detach();
-    return source ? source.publish() : this.options.write.commit();
+    return source ? source.commit() : this.options.write.commit();
   }
 
-  /** After `publish`: the asset can't be created. */
+  /** After `commit`: the asset can't be created. */
   async withdraw(): Promise<void> {
     await this.lastPlayer?.withdraw();
   }
 
   /** Ends planning. What can be played stays so. */
-  async settle(): Promise<void> {
-    await this.playing?.player.settle();
+  async endPlanning(): Promise<void> {
+    await this.playing?.player.endPlanning();
   }
 
   /** Runs `finish`, which ends the write, when nobody reads the unfinished file any more. */
@@ -172,7 +170,7 @@ export class UploadPlayback {
 
   /** Ends playback before `discard` removes the file. */
   async discard(discard: () => Promise<void>, isShared: boolean): Promise<void> {
-    const wasPlaying = this.playing?.player.isPublished() ?? false;
+    const wasPlaying = this.playing?.player.isOffered() ?? false;
     await this.playing?.player.withdraw();
     await this.endReading(discard);
     if (isShared && wasPlaying) await this.recordMoved();
@@ -232,7 +230,7 @@ export class UploadPlayback {
     if (status && 'reason' in status)
       logger.info({ ...fields, reason: status.reason }, status.status === 'ended' ? 'early playback ended' : NOT_EARLY);
     this.upload = { ...upload, early_playback: status };
-    await saveUploadEarlyStatus(context, upload.id, status).catch((error: unknown) => {
+    await saveUploadEarlyPlayback(context.database.queryable, upload.id, status).catch((error: unknown) => {
       logger.warn({ ...fields, err: error }, 'early playback of upload not recorded');
     });
   }

@@ -130,7 +130,7 @@ export class UploadSession {
     // knows that work is left.
     this.checkSize(this.receivedBytes, this.total);
     if (this.total === undefined) await this.saveTotal(this.receivedBytes);
-    await this.store(() => file.playback.publish());
+    await this.store(() => file.playback.commit());
     const { status } = await completeUpload(this.sessions.context, upload.id);
     if (status !== 'asset_created') {
       await file.playback.withdraw();

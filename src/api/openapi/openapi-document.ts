@@ -192,87 +192,14 @@ JSON in UTF-8. Unknown fields are ignored, and \`null\` counts as absent. Fields
  * requests. Schemas with a title appear once, under `components`.
  */
 export const openApiDocument = (api: ApiPart): OpenApiDocument => {
-  const { operations, descriptions, pathParameters } = api;
+  const { operations, descriptions } = api;
   const { RobotsError, ...commonErrors } = errorSchemas;
   const hasRobots = Object.values(operations).some(({ isRobots }) => isRobots);
-  const schemas: Record<string, Json> = { ...(hasRobots ? errorSchemas : commonErrors) };
-  const used = new Set<string>();
-
-  const write = (schema: unknown): unknown => {
-    if (Array.isArray(schema)) return schema.map(write);
-    if (typeof schema !== 'object' || schema === null) return schema;
-    const { title, ...words } = schema as Json;
-    if (typeof title !== 'string') return writeWords(words);
-    schemas[title] ??= { title, ...writeWords(words) };
-    return { $ref: `#/components/schemas/${title}` };
-  };
-  const writeWords = (words: Json): Json => ({
-    // An enumeration of strings has no type of its own.
-    ...(Array.isArray(words.enum) && words.type === undefined && { type: 'string' }),
-    ...Object.fromEntries(
-      Object.entries(words)
-        .filter(([word]) => !word.startsWith('x-'))
-        .map(([word, value]) => [word, word === 'properties' ? writeProperties(value as Json) : write(value)]),
-    ),
-  });
-  const writeProperties = (properties: Json): Json =>
-    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, write(schema)]));
-
-  const writeOperation = (id: string): DocumentedOperation => {
-    const operation = operations[id]!;
-    const { tag, summary, details, query = {}, body, example, response, deprecated } = descriptions[id]!;
-    const failures = failuresOf(operation, descriptions[id]!);
-    for (const code of failures) used.add(responseName(operation, code));
-    const parameters = [
-      ...[...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-        name: name!,
-        in: 'path' as const,
-        required: true,
-        description: pathParameters[name!]!,
-        schema: { type: 'string', ...(operation.paramValues?.[name!] && { enum: operation.paramValues[name!] }) },
-      })),
-      ...Object.entries(query).map(([name, schema]) => queryParameter(name, write(schema) as Json)),
-    ];
-    const allowed = [operation.permission, operation.otherPermission].filter((name) => name !== undefined);
-    const permission = allowed.length > 0 && `Permission: ${allowed.map((name) => `\`${name}\``).join(' or ')}.`;
-    const description = [details, permission].filter(Boolean).join('\n\n');
-    return {
-      operationId: id,
-      tags: [tag],
-      summary,
-      description,
-      ...(deprecated && { deprecated }),
-      ...(parameters.length > 0 && { parameters }),
-      ...(body &&
-        body !== 'none' && {
-          requestBody: {
-            content: { 'application/json': { schema: write(body) as Json, ...(example && { example }) } },
-          },
-        }),
-      responses: {
-        [operation.success]: response
-          ? {
-              description: 'Success',
-              content: {
-                'application/json': { schema: write(response as TSchema), example: responseExample(api, id, response) },
-              },
-            }
-          : { description: 'Success, without a body' },
-        ...Object.fromEntries(
-          failures.map((code) => [
-            errorRegistry[code].status,
-            { $ref: `#/components/responses/${responseName(operation, code)}` },
-          ]),
-        ),
-      },
-      'x-codeSamples': codeSamples(id, operation, example),
-    };
-  };
-
+  const components = new Components(hasRobots ? errorSchemas : commonErrors);
   const paths: Record<string, Record<string, DocumentedOperation>> = {};
   for (const [id, { method, path }] of Object.entries(operations)) {
     const template = path.replaceAll(/:(\w+)/g, '{$1}');
-    paths[template] = { ...paths[template], [method.toLowerCase()]: writeOperation(id) };
+    paths[template] = { ...paths[template], [method.toLowerCase()]: documentOperation(api, id, components) };
   }
   const usedTags = new Set<string>(Object.values(descriptions).map(({ tag }) => tag));
   return {
@@ -284,12 +211,106 @@ export const openApiDocument = (api: ApiPart): OpenApiDocument => {
       .filter(([name]) => usedTags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: { event: { post: eventRequest(write(EventResponse) as Json) } },
+    webhooks: { event: { post: eventRequest(components.write(EventResponse) as Json) } },
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic', description: 'ID and secret of an access token' } },
-      schemas,
-      responses: Object.fromEntries([...used].map((name) => [name, describeFailure(name)])),
+      schemas: components.schemas,
+      responses: Object.fromEntries([...components.responses].map((name) => [name, describeFailure(name)])),
     },
+  };
+};
+
+/** What operations refer to, collected while they are written. */
+class Components {
+  readonly schemas: Record<string, Json>;
+  /** Names of failures. */
+  readonly responses = new Set<string>();
+
+  constructor(schemas: Readonly<Record<string, Json>>) {
+    this.schemas = { ...schemas };
+  }
+
+  /** Writes a schema, with references in place of schemas that have a title. */
+  write(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((each) => this.write(each));
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { title, ...words } = schema as Json;
+    if (typeof title !== 'string') return this.writeWords(words);
+    this.schemas[title] ??= { title, ...this.writeWords(words) };
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  private writeWords(words: Json): Json {
+    return {
+      // An enumeration of strings has no type of its own.
+      ...(Array.isArray(words.enum) && words.type === undefined && { type: 'string' }),
+      ...Object.fromEntries(
+        Object.entries(words)
+          .filter(([word]) => !word.startsWith('x-'))
+          .map(([word, value]) => [
+            word,
+            word === 'properties' ? this.writeProperties(value as Json) : this.write(value),
+          ]),
+      ),
+    };
+  }
+
+  private writeProperties(properties: Json): Json {
+    return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, this.write(schema)]));
+  }
+}
+
+const documentOperation = (api: ApiPart, id: string, components: Components): DocumentedOperation => {
+  const operation = api.operations[id]!;
+  const { tag, summary, details, query = {}, body, example, response, deprecated } = api.descriptions[id]!;
+  const failures = failuresOf(operation, api.descriptions[id]!);
+  for (const code of failures) components.responses.add(responseName(operation, code));
+  const parameters = [
+    ...[...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      name: name!,
+      in: 'path' as const,
+      required: true,
+      description: api.pathParameters[name!]!,
+      schema: { type: 'string', ...(operation.paramValues?.[name!] && { enum: operation.paramValues[name!] }) },
+    })),
+    ...Object.entries(query).map(([name, schema]) => queryParameter(name, components.write(schema) as Json)),
+  ];
+  const allowed = [operation.permission, operation.otherPermission].filter((name) => name !== undefined);
+  const permission = allowed.length > 0 && `Permission: ${allowed.map((name) => `\`${name}\``).join(' or ')}.`;
+  const description = [details, permission].filter(Boolean).join('\n\n');
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    ...(deprecated && { deprecated }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body &&
+      body !== 'none' && {
+        requestBody: {
+          content: { 'application/json': { schema: components.write(body) as Json, ...(example && { example }) } },
+        },
+      }),
+    responses: {
+      [operation.success]: response
+        ? {
+            description: 'Success',
+            content: {
+              'application/json': {
+                schema: components.write(response as TSchema),
+                example: responseExample(api, id, response),
+              },
+            },
+          }
+        : { description: 'Success, without a body' },
+      ...Object.fromEntries(
+        failures.map((code) => [
+          errorRegistry[code].status,
+          { $ref: `#/components/responses/${responseName(operation, code)}` },
+        ]),
+      ),
+    },
+    'x-codeSamples': codeSamples(id, operation, example),
   };
 };
 

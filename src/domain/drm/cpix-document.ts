@@ -152,12 +152,7 @@ const readSystem = (system: Element): KeySystemSignal => {
   const isAsked = REQUESTED.find(([id]) => id === systemId);
   if (isAsked && !keyAttributes) throw new Error(`the answer lacks the HLS signaling of ${systemId}`);
   if (isAsked?.[1].length && !pssh) throw new Error(`the answer lacks the PSSH of ${systemId}`);
-  return {
-    systemId,
-    ...(pssh && { pssh }),
-    ...(keyAttributes && { keyAttributes }),
-    ...(sessionAttributes && { sessionAttributes }),
-  };
+  return { systemId, pssh, keyAttributes, sessionAttributes };
 };
 
 /** It becomes a part of init segments, which any other box would damage. */

@@ -22,8 +22,7 @@ export const manifestKeys = (keys: AssetKeys): Readonly<Record<KeyTrack, DashKey
     kid: keys[track].kid,
     systems: [
       ...keys[track].systems.flatMap(({ systemId, pssh }) => {
-        const name = NAMES.get(systemId);
-        return pssh === undefined ? [] : { systemId, pssh, ...(name !== undefined && { name }) };
+        return pssh === undefined ? [] : { systemId, pssh, name: NAMES.get(systemId) };
       }),
       ...(keys.settings.clearKey ? [CLEARKEY] : []),
     ],

@@ -64,14 +64,14 @@ export const readDrmConfiguration = (input: DrmInput): NewDrmConfiguration => {
   return {
     name,
     keySource,
-    ...(environmentId !== undefined && { environmentId }),
+    environmentId,
     settings: {
       clearKey: readBoolean(input, 'clear-key') ?? isClearKeyUsual,
       licenses,
       allowPrivate: readNetworks(input),
-      ...(fairplayCertificate && { fairplayCertificate }),
-      ...(keys && { keys }),
-      ...(cpix && { cpix }),
+      fairplayCertificate,
+      keys,
+      cpix,
     },
   };
 };
@@ -117,7 +117,7 @@ const readLicenses = (input: DrmInput): DrmSettings['licenses'] => {
 
 const readKey = ({ nameOf, reject }: DrmInput, text: string, field: DrmField): StaticKey => {
   const [, kid, key, iv] = /^([0-9a-f]{32}):([0-9a-f]{32})(?::([0-9a-f]{32}))?$/.exec(text.toLowerCase()) ?? [];
-  if (kid && key) return { kid, key, ...(iv && { iv }) };
+  if (kid && key) return { kid, key, iv };
   throw reject(`${nameOf(field)} must be <key id>:<key> or <key id>:<key>:<iv>, 32 hexadecimal digits each.`);
 };
 

@@ -103,7 +103,7 @@ const planTrack = (track: SourceTrack, notes: string[]): PlannedTrack[] => {
       textSource: textSource ?? 'uploaded',
       closedCaptions: track.closed_captions ?? false,
       ...(passthrough && { passthrough }),
-      ...(track.auto_language_confidence !== undefined && { languageConfidence: track.auto_language_confidence }),
+      languageConfidence: track.auto_language_confidence,
     } as const;
     const type = track.type === 'text' ? 'text' : 'audio';
     return [{ id, type, name: name || languageCode, languageCode, ...(type === 'text' && text) }];

@@ -57,7 +57,7 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   const send = (message: FromChild): void => {
     channel.write(`${JSON.stringify(message)}\n`);
   };
-  const run = async (id: number, job: MediaJob): Promise<void> => {
+  const serve = async (id: number, job: MediaJob): Promise<void> => {
     let reportedMs = -Infinity;
     const progress = (fraction: number): void => {
       const nowMs = performance.now();
@@ -76,7 +76,7 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   };
   const onMessage = (line: string): void => {
     const { id, job } = JSON.parse(line) as ToChild;
-    void run(id, job);
+    void serve(id, job);
   };
   return new Promise((resolve) => {
     channel.setEncoding('utf8').on('data', createLineReader(MESSAGE_LIMIT_CHARACTERS, onMessage, resolve));

@@ -20,7 +20,7 @@ import { abortWhenLeft, acceptViewers, type Query } from '../stream/viewer-route
 export interface EdgeSegmentDeps {
   readonly origin: Origin;
   readonly token: string;
-  readonly store: Pick<SegmentStore, 'get'>;
+  readonly cache: Pick<SegmentStore, 'get'>;
   readonly lookups: Pick<EdgeLookups, 'playbackIds'>;
   readonly access: Pick<AccessCheck, 'checkChild'>;
   readonly reports: Pick<EdgeReports, 'count'>;
@@ -57,7 +57,7 @@ export const edgeSegments = (
   deps: EdgeSegmentDeps,
   forward: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): void => {
-  const { origin, token, store, lookups, access, reports, cacheTag } = deps;
+  const { origin, token, cache, lookups, access, reports, cacheTag } = deps;
 
   const fetchSegment = async (request: FastifyRequest, { signal }: Production): Promise<Uint8Array> => {
     const { range: _, 'if-range': _if, 'if-none-match': _none, ...headers } = forwardedHeaders(request);
@@ -106,7 +106,7 @@ export const edgeSegments = (
     const key = { assetId: playbackId, plan: Number(plan), rendition, file };
     const left = abortWhenLeft(reply);
     const produce = async (production: Production) => production.commit(key, await fetchSegment(request, production));
-    const cached = await store.get(key, produce, { signal: left }).catch((error: unknown) => {
+    const cached = await cache.get(key, produce, { signal: left }).catch((error: unknown) => {
       if (left.aborted) return undefined;
       if (error === NOT_KEPT) return NOT_KEPT;
       throw error;

@@ -8,7 +8,7 @@ import { sendFile } from '../stream/send-file.js';
 import { abortWhenLeft } from '../stream/viewer-routes.js';
 
 interface SegmentRouteDeps {
-  readonly segments: Pick<SegmentProducer, 'segment'>;
+  readonly producer: Pick<SegmentProducer, 'segment'>;
   readonly signature: InternalSignature;
 }
 
@@ -19,7 +19,7 @@ const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
  * Sends segments to other servers of the installation, and creates those that this server lacks.
  */
 export const segmentRoute =
-  ({ segments, signature }: SegmentRouteDeps): FastifyPluginAsync =>
+  ({ producer, signature }: SegmentRouteDeps): FastifyPluginAsync =>
   async (app) => {
     const limits = { parseAs: 'string', bodyLimit: MAX_MESSAGE_BYTES } as const;
     app.addContentTypeParser(MESSAGE_TYPE, limits, (_, body, done) => done(null, body));
@@ -38,7 +38,7 @@ export const segmentRoute =
       // Of another release, which makes other bytes.
       if (generation !== GENERATION) throw new KinoraError('not_found');
       const left = abortWhenLeft(reply);
-      const cached = await segments
+      const cached = await producer
         .segment(asset, rendition, file, { priority, signal: left, isForPeer: true })
         .catch((error: unknown) => {
           if (left.aborted) return undefined;

@@ -29,11 +29,11 @@ const MAX_PLANS = 1000;
  * Encrypts segments for DRM playback IDs while they are sent. The cache stores them unencrypted.
  */
 export class EncryptedSegments {
-  readonly #segments: Pick<SegmentProducer, 'segment'>;
+  readonly #producer: Pick<SegmentProducer, 'segment'>;
   readonly #plans = new Map<string, Promise<EncryptionPlan>>();
 
-  constructor(segments: Pick<SegmentProducer, 'segment'>) {
-    this.#segments = segments;
+  constructor(producer: Pick<SegmentProducer, 'segment'>) {
+    this.#producer = producer;
   }
 
   /** The encrypted form of `init.mp4` or `<number>.m4s`. */
@@ -77,7 +77,7 @@ export class EncryptedSegments {
   }
 
   async #readPlan(asset: PlayableAsset, rendition: string, { path }: CachedFile): Promise<EncryptionPlan> {
-    const init = await this.#segments.segment(asset, rendition, 'init.mp4');
+    const init = await this.#producer.segment(asset, rendition, 'init.mp4');
     return planEncryption(await readFile(path), parameterSetsOf(await readFile(init.path)));
   }
 }

@@ -13,7 +13,7 @@ import { sendFile } from './send-file.js';
 import { abortWhenLeft } from './viewer-routes.js';
 
 export interface SegmentSenderDeps {
-  readonly segments: Pick<SegmentProducer, 'segment'>;
+  readonly producer: Pick<SegmentProducer, 'segment'>;
   readonly contentKeys: Pick<ContentKeys, 'get'>;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
   /** Whether a header is that of an edge, which counts what it sends. */
@@ -36,7 +36,7 @@ export class SegmentSender {
 
   constructor(deps: SegmentSenderDeps) {
     this.#deps = deps;
-    this.#encrypted = new EncryptedSegments(deps.segments);
+    this.#encrypted = new EncryptedSegments(deps.producer);
   }
 
   async send(
@@ -46,7 +46,7 @@ export class SegmentSender {
     { rendition, file, clip }: Target,
     additional: AdditionalRenditions | undefined,
   ): Promise<unknown> {
-    const { segments, contentKeys, deliveries, isEdge } = this.#deps;
+    const { producer, contentKeys, deliveries, isEdge } = this.#deps;
     const { playable, access } = opened;
     const { environmentId, assetId, plan } = playable;
     if (access.signed && !isInClip(file, clip)) throw rejection('Token signature is invalid');
@@ -55,7 +55,7 @@ export class SegmentSender {
     const keys = await keysOf(contentKeys, playable);
     const left = abortWhenLeft(reply);
     const asset = { id: assetId, plan, isLocal: playable.early === true, additional };
-    const sent = await segments
+    const sent = await producer
       .segment(asset, rendition, file, { signal: left })
       .then((cached) => (keys ? this.#encrypted.encrypt(asset, { rendition, file, track }, cached, keys) : cached))
       .catch((error: unknown) => {

@@ -22,7 +22,7 @@ export interface StreamDeps {
   readonly opener: PlaybackOpener;
   readonly playables: Pick<PlayableFinder, 'find' | 'findAdditional'>;
   readonly access: Pick<AccessCheck, 'check'>;
-  readonly segments: SegmentProducer;
+  readonly producer: SegmentProducer;
   readonly texts: TextTracks;
   readonly openRendition: OpenRendition;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
@@ -37,7 +37,7 @@ export interface StreamDeps {
 
 /** Routes for viewers: playlists, segments, files, and the page for browsers. */
 export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
-  const { opener, playables, access, segments, texts, contentKeys, deliveries, streamUrl, imageUrl } = deps;
+  const { opener, playables, access, producer, texts, contentKeys, deliveries, streamUrl, imageUrl } = deps;
   return async (app) => {
     const player = await loadPlayerFiles();
     await app.register(player.routes);
@@ -46,7 +46,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     const page = new PlayerPage({ opener, playables, access, contentKeys, template, originOf, imageUrl });
     const oembed = new Oembed({ playables, access, originOf, imageUrl });
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
-    const sender = new SegmentSender({ segments, contentKeys, deliveries, isEdge: deps.isEdge });
+    const sender = new SegmentSender({ producer, contentKeys, deliveries, isEdge: deps.isEdge });
 
     const route = acceptViewers(app);
     route('/oembed', (request, reply) => oembed.send(request, reply));

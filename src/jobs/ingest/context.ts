@@ -20,7 +20,7 @@ export interface IngestDeps {
   readonly tracks: TrackState;
   readonly blobs: RangeBlobStore;
   readonly texts: TextTracks;
-  readonly segments: SegmentStore;
+  readonly cache: SegmentStore;
   readonly fetcher: SourceFetcher;
   /** Absent when inputs may not name objects of buckets. */
   readonly linked?: LinkedSources;
@@ -41,7 +41,7 @@ export interface IngestDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   /** The queue that the run belongs to. */
-  readonly lane: typeof queues.ingest | typeof queues.transcode;
+  readonly queue: typeof queues.ingest | typeof queues.transcode;
   /** Limits everything after the download. */
   readonly limit: Limiter;
 }

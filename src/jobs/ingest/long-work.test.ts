@@ -6,13 +6,13 @@ import type { IngestContext } from './context.js';
 import { LongWorkAhead, rejectLongReading, rejectTranscoding } from './long-work.js';
 
 interface Run {
-  readonly lane?: IngestContext['lane'];
+  readonly queue?: IngestContext['queue'];
   readonly normalizes?: boolean;
   readonly hasPlan?: boolean;
 }
 
-const run = ({ lane = queues.ingest, normalizes = false, hasPlan = false }: Run = {}): IngestContext =>
-  ({ lane, row: { asset: { normalize_audio: normalizes }, media: { plan: hasPlan ? {} : null } } }) as IngestContext;
+const run = ({ queue = queues.ingest, normalizes = false, hasPlan = false }: Run = {}): IngestContext =>
+  ({ queue, row: { asset: { normalize_audio: normalizes }, media: { plan: hasPlan ? {} : null } } }) as IngestContext;
 
 const MPEG_LIMIT = 512 * 2 ** 20;
 const file: SourceFacts = { formatName: 'mpegts', sizeBytes: MPEG_LIMIT, durationSeconds: 300, audio: [{} as never] };
@@ -48,18 +48,18 @@ describe('long reading', () => {
     expect(isLong(run({ normalizes: true }), { durationSeconds, audio: [] })).toBe(false);
   });
 
-  it('is done in the lane for it, and not again once there is a plan', () => {
+  it('is done in the queue for it, and not again once there is a plan', () => {
     const long = { sizeBytes: MPEG_LIMIT + 1, durationSeconds: 301 };
     expect(isLong(run({ normalizes: true }), long)).toBe(true);
-    expect(isLong(run({ normalizes: true, lane: queues.transcode }), long)).toBe(false);
+    expect(isLong(run({ normalizes: true, queue: queues.transcode }), long)).toBe(false);
     expect(isLong(run({ normalizes: true, hasPlan: true }), long)).toBe(false);
   });
 });
 
-it('transcodes in the lane for it, unless the mezzanine is stored', async () => {
-  const reject = (lane: IngestContext['lane'], stored?: string): Promise<void> => {
+it('transcodes in the queue for it, unless the mezzanine is stored', async () => {
+  const reject = (queue: IngestContext['queue'], stored?: string): Promise<void> => {
     const blobs = { stat: async (key: string) => (key === stored ? { sizeBytes: 1 } : undefined) };
-    return rejectTranscoding({ lane, blobs, assetId: 'a' } as unknown as IngestContext, 'the codec');
+    return rejectTranscoding({ queue, blobs, assetId: 'a' } as unknown as IngestContext, 'the codec');
   };
   await expect(reject(queues.ingest)).rejects.toEqual(new LongWorkAhead('the codec'));
   await expect(reject(queues.ingest, mezzanineKey('a'))).resolves.toBeUndefined();

@@ -37,25 +37,29 @@ export const planSource = async (
   options: PlanOptions = {},
 ): Promise<Planned> => {
   // The index of an MPEG stream decides which file is checked.
-  if (options.knownProblem || isMpegStreamFormat(file.facts.formatName)) return planIndexed(context, file, options);
+  if (options.knownProblem || isMpegStreamFormat(file.facts.formatName)) return decideFromIndex(context, file, options);
   using stop = createLinkedAbort(context.signal);
   const sanity = checkSanity({ ...context, signal: stop.signal }, file, file.facts);
   // If reading the index fails first, nobody waits for it.
   sanity.catch(() => undefined);
   try {
-    return await planIndexed(context, file, { ...options, sanity });
+    return await decideFromIndex(context, file, { ...options, sanity });
   } finally {
     stop.abort();
   }
 };
 
-const planIndexed = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
+const decideFromIndex = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
   const { assetId, state } = context;
   const { path, facts, settings } = file;
   const index = await readIndex(context, indexKey(assetId), file, facts);
   const reasons = evaluateInput(facts, index, settings.maxResolutionTier);
   if (reasons) await state.saveReasons(assetId, reasons);
-  const planAsItIs = async () => ({ plan: await planWhole(context, file, index, options), facts });
+  const planner = new Planner(context);
+  const planAsItIs = async () => ({
+    plan: await planner.whole(file, index, wholeFileWork(context, file, index, options)),
+    facts,
+  });
   if (!index.discontinuous || !isMpegStreamFormat(facts.formatName)) return planAsItIs();
   const keys = { key: concatenatedKey(assetId), indexKey: concatenatedIndexKey(assetId) };
   return withConcatenatedRecordings(context, { path, facts, concatenated: keys }, async (copy) => {
@@ -64,25 +68,25 @@ const planIndexed = async (context: IngestContext, file: SourceFile, options: Ch
     const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }), ...(otherVideo && { otherVideo }) };
     await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
     const copyFile = { path: copy.path, facts: copyFacts, settings };
-    const plan = await planWhole(context, copyFile, copy.index, { knownProblem: options.knownProblem });
+    const work = wholeFileWork(context, copyFile, copy.index, { knownProblem: options.knownProblem });
+    const plan = await planner.whole(copyFile, copy.index, work);
     return { plan: { ...plan, concatenated: true }, facts: copyFacts };
   });
 };
 
-const planWhole = (
+const wholeFileWork = (
   context: IngestContext,
   file: SourceFile,
   index: SourceIndex,
   { knownProblem, sanity, onLikely }: CheckedOptions,
-): Promise<Plan> =>
-  new Planner(context).whole(file, index, {
-    knownProblem,
-    sanity,
-    // Measuring the loudness takes longer than the sanity check.
-    onLikely: context.row.asset.normalize_audio ? undefined : onLikely,
-    measureGain: (draft) => measureAssetGain(context, file.path, draft),
-    transcode: (problem) => transcode(context, file, index, problem),
-  });
+): WholeFileWork => ({
+  knownProblem,
+  sanity,
+  // Measuring the loudness takes longer than the sanity check.
+  onLikely: context.row.asset.normalize_audio ? undefined : onLikely,
+  measureGain: (draft) => measureAssetGain(context, file.path, draft),
+  transcode: (problem) => transcode(context, file, index, problem),
+});
 
 /**
  * The gain for the asset's part of the audio; undefined unless `normalize_audio` is set and a gain

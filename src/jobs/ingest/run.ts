@@ -23,14 +23,14 @@ import { concatenatedKey, sourceKey } from '../../storage/keys.js';
 import type { IngestContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
 import { LongWorkAhead, rejectLongReading } from './long-work.js';
+import { makeReady } from './make-ready.js';
 import { type Planned, planClip, planSource, savePlan } from './plan.js';
-import { publish } from './publish.js';
 import { storeSource } from './store.js';
 import { storeOverlays } from './store-overlays.js';
 import { SideCars } from './tracks/side-cars.js';
 
 /**
- * From a URL to a ready asset: store, probe, plan, warm, publish. Every step stores its result (a
+ * From a URL to a ready asset: store, probe, plan, warm, make ready. Every step stores its result (a
  * blob, the facts, the plan), so a restart continues after the last finished step.
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
@@ -71,18 +71,18 @@ const prepare = async (
     (needed) => openSource(context, needed),
     await partsOf(context),
     (source) =>
-      planAndWarm(context, source, storingOverlays, first).catch((error: unknown) => {
+      prepareSource(context, source, storingOverlays, first).catch((error: unknown) => {
         // Parts can look like a damaged file.
         throw source.staged && isKinoraError(error, 'invalid_input') ? needsWholeFile() : error;
       }),
   );
   sideCars.planned(planned.plan);
-  await sideCars.settle();
+  await sideCars.stopSoon();
   throwIfAborted(signal);
-  await publish(context, planned, startedMs);
+  await makeReady(context, planned, startedMs);
 };
 
-const planAndWarm = async (
+const prepareSource = async (
   context: IngestContext,
   source: LocalBlob,
   storingOverlays: Promise<readonly StoredOverlay[]>,
@@ -96,7 +96,7 @@ const planAndWarm = async (
   rejectLongReading(context, facts);
   const overlays = facts.video ? await storingOverlays : [];
   const file = { ...sourceOf(source), facts, settings: readSettings(context, overlays) };
-  return warm(context, file, await plan(context, file, first), first);
+  return warm(context, file, await choosePlan(context, file, first), first);
 };
 
 /**
@@ -139,7 +139,7 @@ const probeSource = async (context: IngestContext, source: MediaSource): Promise
 };
 
 /** Uses the plan of an earlier run or makes a new one. */
-const plan = async (context: IngestContext, file: SourceFile, first: FirstSegments): Promise<Planned> => {
+const choosePlan = async (context: IngestContext, file: SourceFile, first: FirstSegments): Promise<Planned> => {
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   try {

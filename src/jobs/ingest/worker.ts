@@ -23,13 +23,13 @@ const MAX_DOWNLOADS = 32;
 
 /** Workers of the queues `ingest` and `transcode`; long work moves from the first to the second. */
 export const createIngestWorkers = (
-  deps: Omit<IngestDeps, 'lane' | 'limit'>,
+  deps: Omit<IngestDeps, 'queue' | 'limit'>,
   queue: Pick<Queue, 'enqueue'>,
   concurrency: number,
 ): QueueWorker[] => [
-  createWorker({ ...deps, lane: queues.ingest, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
+  createWorker({ ...deps, queue: queues.ingest, limit: createLimiter(concurrency) }, queue, MAX_DOWNLOADS),
   createWorker(
-    { ...deps, lane: queues.transcode, limit: (_signal, task) => task(), pool: inBackground(deps.pool) },
+    { ...deps, queue: queues.transcode, limit: (_signal, task) => task(), pool: inBackground(deps.pool) },
     queue,
     concurrency,
   ),
@@ -42,7 +42,7 @@ const inBackground = (pool: IngestDeps['pool']): IngestDeps['pool'] => ({
 });
 
 const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurrency: number): QueueWorker => ({
-  queue: deps.lane,
+  queue: deps.queue,
   concurrency,
   handler: async (job: Job<IngestPayload>, { signal }: JobContext) => {
     const { assetId } = job.payload;

@@ -34,7 +34,7 @@ export interface StoryboardWindow {
   readonly endSeconds: number;
 }
 
-export const STORYBOARD_FORMATS = ['jpg', 'png', 'webp'] as const;
+const STORYBOARD_FORMATS = ['jpg', 'png', 'webp'] as const;
 export type StoryboardFormat = (typeof STORYBOARD_FORMATS)[number];
 
 const FIT_MODES = ['preserve', 'stretch', 'crop', 'smartcrop', 'pad'] as const;

@@ -2,8 +2,8 @@ import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { Rational, SourceFacts } from '../source/source-facts.js';
 import type { SourceIndex } from '../source/source-index.js';
 import { planAudio } from './audio-plan.js';
+import { findStart } from './find-start.js';
 import type { AudioPlan, Gain, Plan } from './plan.js';
-import { findStart } from './plan-asset.js';
 
 export interface AlternateAudioInput {
   /** The facts of the audio file. */

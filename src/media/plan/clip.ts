@@ -1,7 +1,7 @@
 import { toNumber } from '../source/rational.js';
 import type { Rational } from '../source/source-facts.js';
+import type { ClipRange } from './find-start.js';
 import type { OverlayPlacement, Plan } from './plan.js';
-import type { ClipRange } from './plan-asset.js';
 
 /** What the ingest of a clip knows about its source asset, which may be deleted in the meantime. */
 export interface ClipSource extends ClipRange {

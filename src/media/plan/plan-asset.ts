@@ -1,15 +1,25 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import { avcCodecs } from '../codecs/avc.js';
-import { findConstantRate, isMpegStreamFormat, listFrames } from '../source/frames.js';
-import { compare, reduce, refine, rescale, toNumber } from '../source/rational.js';
+import { findConstantRate, isMpegStreamFormat } from '../source/frames.js';
+import { reduce, refine, rescale, toNumber } from '../source/rational.js';
 import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { SourceIndex, StreamIndex } from '../source/source-index.js';
 import { type AudioPlanInput, planAudio } from './audio-plan.js';
 import { type CopyDecision, type CopyInput, decideCopy } from './copy-decision.js';
+import {
+  type ClipRange,
+  type FrameSource,
+  findAudio,
+  findClipStart,
+  findFrames,
+  findStart,
+  type MezzanineVideo,
+  maximum,
+  seconds,
+} from './find-start.js';
 import { countLostFrames, holdFrames } from './frame-packets.js';
 import { countFrames, planGrid } from './grid.js';
 import {
-  displaySize,
   findPeakRate,
   limitRungs,
   planLadder,
@@ -27,14 +37,6 @@ export interface AssetSettings extends FilterSettings {
   readonly maxResolutionTier: ResolutionTier;
 }
 
-/** The re-encoded frames: upright, square pixels, SDR, progressive, with the source's times. */
-export interface MezzanineVideo {
-  readonly index: StreamIndex;
-  readonly width: number;
-  readonly height: number;
-  readonly timeBase: Rational;
-}
-
 export interface PlanInput {
   readonly facts: SourceFacts;
   readonly index: SourceIndex;
@@ -43,49 +45,18 @@ export interface PlanInput {
   readonly clip?: ClipRange;
 }
 
-/** The part of a source that a clip shows, in seconds on the timeline of its source asset. */
-export interface ClipRange {
-  readonly startSeconds: number;
-  /** Absent means to the end. */
-  readonly endSeconds?: number;
-  /** The source time that is zero on that timeline, in seconds. */
-  readonly zero: Rational;
-}
-
-/** The demuxer of the mezzanine, a fragmented MP4. */
-const MEZZANINE_FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 const TEST_ASSET_SECONDS = 10;
 /**
  * The timeline has at least this many ticks per second: the end of audio, and the repeats of the
  * last frame, lie between the ticks of AVI and Ogg, which are as long as a frame.
  */
 const MIN_TIMESCALE = 1_000;
-/** For audio-only clips. */
-const CLIP_TIMESCALE = 48_000;
-const CLIP_TOLERANCE_TICKS = 0.01;
 /**
  * The maximum delay of video relative to audio in players that ignore edit lists, such as VLC: one
  * frame at 15 or more frames per second. At lower rates nothing is reordered, nor around single
  * frames that are displayed for longer.
  */
 const MAX_REORDER_SECONDS = 1 / 15;
-/**
- * A clip begins with its first frame; a frame that is displayed for longer than this is cut
- * instead.
- */
-const LONG_FRAME_SECONDS = 0.25;
-/** The video stream of any file. */
-interface FrameSource {
-  readonly access: VideoPlan['access'];
-  readonly formatName: string;
-  readonly streamIndex: number;
-  readonly timeBase: Rational;
-  readonly index: StreamIndex;
-  /** Stream ticks, ascending. */
-  readonly frames: Float64Array;
-  readonly display: { readonly width: number; readonly height: number };
-}
-
 /** A plan before frames and audio are measured. */
 export interface DraftPlan {
   readonly plan: Plan;
@@ -160,79 +131,6 @@ const assemble = (video: VideoPlan | undefined, audio: AudioPlan | undefined): P
   ...(video && { video }),
   ...(audio && { audio }),
 });
-
-/** The primary audio, if it can be played. */
-const findAudio = ({ facts, index }: Pick<PlanInput, 'facts' | 'index'>) => {
-  const audio = facts.audio[0];
-  return audio && index.audio && index.audio.pts.length > 0 ? { audio, index: index.audio } : undefined;
-};
-
-/**
- * The earliest presented frame or sample of a file, in its own time; undefined when it has neither.
- */
-export const findStart = (
-  file: Pick<PlanInput, 'facts' | 'index'>,
-  source: FrameSource | undefined = findFrames(file),
-): Rational | undefined => {
-  const audio = findAudio(file);
-  const videoStart = source && seconds(source.frames[0]!, source.timeBase);
-  const audioStart = audio && seconds(findAudioStart(audio.index.pts, file.facts.formatName), audio.audio.timeBase);
-  const starts = [videoStart, audioStart].filter((time) => time !== undefined);
-  return starts.length === 2 && compare(starts[1]!, starts[0]!) < 0 ? starts[1] : starts[0];
-};
-
-/**
- * The start of the frame that is displayed at the start of a clip. A clip never begins within a
- * frame, unless that frame is displayed for long.
- */
-const findClipStart = ({ zero, startSeconds }: ClipRange, source: FrameSource | undefined): Rational => {
-  const { num, den } = source?.timeBase ?? { num: 1, den: CLIP_TIMESCALE };
-  const startTicks = ((toNumber(zero) + startSeconds) * den) / num;
-  // Floating-point errors must not cost a frame.
-  const displayed = source?.frames.findLast((pts) => pts <= startTicks + CLIP_TOLERANCE_TICKS);
-  const isLong = displayed !== undefined && ((startTicks - displayed) * num) / den > LONG_FRAME_SECONDS;
-  return seconds(displayed === undefined || isLong ? Math.round(startTicks) : displayed, { num, den });
-};
-
-/**
- * Audio before zero is priming and is not presented; only in program streams do times pass through
- * zero, when their clock wraps.
- */
-const findAudioStart = (pts: Float64Array, formatName: string): number =>
-  isMpegStreamFormat(formatName) ? minimum(pts) : Math.max(minimum(pts), 0);
-
-const minimum = (times: Float64Array): number => times.reduce((least, time) => Math.min(least, time));
-const maximum = (times: Float64Array): number => times.reduce((most, time) => Math.max(most, time));
-const seconds = (ticks: number, timeBase: Rational): Rational =>
-  reduce({ num: ticks * timeBase.num, den: timeBase.den });
-
-const findFrames = ({
-  facts,
-  index,
-  mezzanine,
-}: Pick<PlanInput, 'facts' | 'index' | 'mezzanine'>): FrameSource | undefined => {
-  const { video } = facts;
-  if (!video) return undefined;
-  const source: Omit<FrameSource, 'frames'> | undefined = mezzanine
-    ? {
-        access: 'mezzanine',
-        formatName: MEZZANINE_FORMAT,
-        streamIndex: 0,
-        timeBase: mezzanine.timeBase,
-        index: mezzanine.index,
-        display: { width: mezzanine.width, height: mezzanine.height },
-      }
-    : index.video && {
-        access: 'source',
-        formatName: facts.formatName,
-        streamIndex: video.streamIndex,
-        timeBase: video.timeBase,
-        index: index.video,
-        display: displaySize(video),
-      };
-  const frames = source && listFrames(source.index, source.formatName, !mezzanine && video.closedStart);
-  return frames && frames.length > 0 ? { ...source, frames } : undefined;
-};
 
 /** The frames of a video on the timeline of the asset. */
 interface FrameTimeline {

@@ -23,7 +23,7 @@ export interface Publisher {
   /** Called with the number of bytes in the file, whenever there are more or the write restarts. */
   onStored?(storedBytes: number): void;
   /** Does what takes time before `publish`, while the file can still be read. */
-  settle?(): Promise<void>;
+  prepare?(): Promise<void>;
   /** Makes the complete and synced file visible; it may be moved. */
   publish(): Promise<void>;
   /** Called once when the write ends in any way. */
@@ -45,7 +45,7 @@ interface DiskBlobWriteOptions {
  */
 export class DiskBlobWrite implements BlobWrite {
   /** Absent when a commit takes no time. */
-  readonly settle?: () => Promise<void>;
+  readonly prepareCommit?: () => Promise<void>;
   readonly #path: string;
   readonly #handle: FileHandle;
   readonly #holes: HoleRecord;
@@ -71,10 +71,10 @@ export class DiskBlobWrite implements BlobWrite {
     this.#holes = holes;
     this.#storedBytes = storedBytes;
     const { publisher } = options;
-    if (publisher.settle)
-      this.settle = async () => {
+    if (publisher.prepare)
+      this.prepareCommit = async () => {
         await this.#inTurn(() => this.#flush());
-        await publisher.settle?.();
+        await publisher.prepare?.();
       };
     publisher.onStored?.(storedBytes);
   }

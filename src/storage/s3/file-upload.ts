@@ -35,7 +35,7 @@ export class FileUpload implements Publisher {
     if (storedBytes > this.#partBytes) this.#open().grow(storedBytes);
   }
 
-  async settle(): Promise<void> {
+  async prepare(): Promise<void> {
     // A failure shows again in `publish`.
     await this.#sendAll().catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { LimitFunction } from 'p-limit';
-import type { BlobInfo, SharedWrite, StagedFile, WriteJournal } from '../blob-store.js';
+import type { BlobInfo, BlobWrite, SharedWrite, WriteJournal } from '../blob-store.js';
 import { DiskBlobWrite } from '../disk/disk-blob-write.js';
 import type { LocalCopies } from './local-copies.js';
 import type { ObjectClient, ObjectInfo } from './object-client.js';
@@ -32,31 +32,44 @@ interface S3SharedWriteOptions {
 
 const MAX_TRIES = 3;
 
-/** A local file whose bytes go to `SharedParts`, and are recorded. */
+/**
+ * A local file whose bytes go to `SharedParts`, and are recorded. `write`, `sync`, `read` and
+ * `stage` are the local file's own methods, so that a chunk passes through no layer in between.
+ */
 export class S3SharedWrite implements SharedWrite {
   readonly #options: S3SharedWriteOptions;
+  readonly write: BlobWrite['write'];
+  readonly sync: BlobWrite['sync'];
+  readonly read: BlobWrite['read'];
+  readonly stage: BlobWrite['stage'];
   readonly #parts: SharedParts;
-  #local!: DiskBlobWrite;
+  readonly #local: DiskBlobWrite;
   #fromBytes: number;
   #info: ObjectInfo | undefined;
   #isEnded = false;
 
-  private constructor(options: S3SharedWriteOptions) {
-    const { objects, key, partBytes, limit, journal, file } = options;
+  private constructor(options: S3SharedWriteOptions, parts: SharedParts, local: DiskBlobWrite) {
     this.#options = options;
-    this.#fromBytes = file.fromBytes;
-    this.#parts = new SharedParts({ objects, key, path: file.path, partBytes, limit, journal });
+    this.#fromBytes = options.file.fromBytes;
+    this.#parts = parts;
+    this.#local = local;
+    this.write = local.write.bind(local);
+    this.sync = local.sync.bind(local);
+    this.read = local.read.bind(local);
+    this.stage = local.stage.bind(local);
   }
 
   static async open(options: S3SharedWriteOptions): Promise<S3SharedWrite> {
-    const write = new S3SharedWrite(options);
-    write.#local = await DiskBlobWrite.open({
-      path: options.file.path,
+    const { objects, key, partBytes, limit, journal, file } = options;
+    const parts = new SharedParts({ objects, key, path: file.path, partBytes, limit, journal });
+    const local = await DiskBlobWrite.open({
+      path: file.path,
       publisher: {
-        onStored: (storedBytes) => write.#parts.grow(storedBytes),
+        onStored: (storedBytes) => parts.grow(storedBytes),
         publish: () => write.#publish(),
       },
     });
+    const write = new S3SharedWrite(options, parts, local);
     return write;
   }
 
@@ -66,22 +79,6 @@ export class S3SharedWrite implements SharedWrite {
 
   get isPartial(): boolean {
     return this.#fromBytes > 0;
-  }
-
-  write(chunk: Uint8Array): Promise<void> {
-    return this.#local.write(chunk);
-  }
-
-  sync(): Promise<void> {
-    return this.#local.sync();
-  }
-
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return this.#local.read(offset, length);
-  }
-
-  stage(sizeBytes: number): Promise<StagedFile> {
-    return this.#local.stage(sizeBytes);
   }
 
   async record(): Promise<void> {

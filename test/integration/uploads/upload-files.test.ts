@@ -81,7 +81,7 @@ it('an upload that comes back while its file is discarded gets a new one', async
   expect(second.write.offsetBytes).toBe(0);
   await second.write.write(file);
   await dropped;
-  await second.playback.publish();
+  await second.playback.commit();
   const stored = await (await blobs.read(key))!.toArray();
   expect(Buffer.concat(stored).equals(file)).toBe(true);
 });

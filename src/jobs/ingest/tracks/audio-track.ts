@@ -46,7 +46,7 @@ export const ingestAudioTrack = async (context: TrackContext): Promise<void> => 
       concatenated: opened.concatenated,
       isSilentAsset: asset.audio === undefined,
     });
-    if (!completed) await context.segments.removeRendition(track.asset_id, rendition);
+    if (!completed) await context.cache.removeRendition(track.asset_id, rendition);
     context.logger.info({ track_id: track.id, mode: audio.mode }, 'alternate audio track ready');
   });
 };

@@ -14,7 +14,7 @@ interface SideCarDeps extends TrackIngestDeps {
 }
 
 /** Tracks that are processed concurrently. */
-const LANES = 4;
+const CONCURRENCY = 4;
 /** The longest time by which waiting for tracks may delay the asset. */
 const GRACE_MS = 2000;
 
@@ -57,7 +57,7 @@ export class SideCars {
    * Waits a moment for tracks that are nearly done and stops the rest, which continue when the
    * asset is ready.
    */
-  async settle(): Promise<void> {
+  async stopSoon(): Promise<void> {
     const over = new AbortController();
     const grace = delay(GRACE_MS, undefined, { signal: over.signal }).catch(() => undefined);
     await Promise.race([this.done, grace]);
@@ -73,11 +73,11 @@ export class SideCars {
 
   private async ingestAll(): Promise<void> {
     const tracks = await this.deps.state.listPreparing(this.assetId);
-    const lane = async (): Promise<void> => {
+    const ingestInTurn = async (): Promise<void> => {
       for (let next = tracks.shift(); next && !this.ending.signal.aborted; next = tracks.shift())
         await this.ingest(next);
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: CONCURRENCY }, ingestInTurn));
   }
 
   private async ingest(track: Row<'track'>): Promise<void> {

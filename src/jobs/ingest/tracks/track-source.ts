@@ -21,7 +21,7 @@ export interface TrackIngestDeps {
   readonly texts: TextTracks;
   readonly pool: Pick<MediaPool, 'run'>;
   readonly producer: SegmentProducer;
-  readonly segments: SegmentStore;
+  readonly cache: SegmentStore;
   /** A directory that media processes may write to. */
   readonly temporaryDir: string;
   readonly logger: Logger;

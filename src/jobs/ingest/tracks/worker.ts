@@ -71,7 +71,7 @@ export const createTrackWorkers = (deps: TrackIngestDeps): QueueWorker[] => [
       await removeUnusedFiles(deps, assetId, trackId);
       // A clip may play files of a track that still exists.
       if (!(await deps.state.find(trackId)))
-        await deps.segments.removeRendition(assetId, alternateAudioRendition(trackId));
+        await deps.cache.removeRendition(assetId, alternateAudioRendition(trackId));
     },
   },
 ];

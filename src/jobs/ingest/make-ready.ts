@@ -7,7 +7,7 @@ import type { IngestContext } from './context.js';
 import type { Planned } from './plan.js';
 
 /** Makes the asset ready, with its tracks, and has the images made that players show first. */
-export const publish = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
+export const makeReady = async (context: IngestContext, { plan, facts }: Planned, startedMs: number): Promise<void> => {
   const { assetId, state, clock, logger, images } = context;
   const { asset, media, mainInput } = context.row;
   const wantsTracks = mainInput.settings.embedded_tracks ?? context.usesEmbeddedTracks;
