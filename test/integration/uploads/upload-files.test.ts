@@ -54,7 +54,7 @@ it('an upload that comes back while its file is discarded gets a new one', async
   const logger = memoryLogger();
   const playDeps = {
     ...{ context, blobs, earlySources: new EarlySources(), temporaryDir: dir, logger },
-    segments: { removeAsset: async () => {} } as never,
+    cache: { removeAsset: async () => {} } as never,
     producer: { warm: async () => {} } as never,
     pool: { run, prepare: () => {} } as never,
   };

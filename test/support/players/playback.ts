@@ -58,7 +58,7 @@ export const startPlayback = async ({
   const blobDir = join(dir, 'blobs');
   const cacheDir = join(dir, 'cache');
   const blobs = new DiskBlobStore(blobDir);
-  const store = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
+  const cache = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
   const pool = await MediaPool.start({
     readDirs: [blobDir],
     writeDir: join(cacheDir, 'tmp'),
@@ -73,8 +73,8 @@ export const startPlayback = async ({
     earlyRanges: (assetId, spans) => earlySources.rangesOf(assetId, spans),
   });
   const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
-  const segments = new SegmentProducer({
-    store,
+  const producer = new SegmentProducer({
+    cache,
     pool,
     blobs,
     throwIfWithdrawn,
@@ -84,7 +84,7 @@ export const startPlayback = async ({
     ...(onFramesLost && { onFramesLost }),
   });
   const images = new ImageProducer({
-    store,
+    cache,
     pool,
     blobs,
     throwIfWithdrawn,
@@ -128,7 +128,7 @@ export const startPlayback = async ({
           opener,
           playables,
           access: deferredAccess,
-          segments,
+          producer,
           texts: new TextTracks(blobs, createTextParser()),
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
@@ -170,8 +170,8 @@ export const startPlayback = async ({
     requestLog: api.logger,
     blobs,
     cacheDir,
-    store,
-    segments,
+    store: cache,
+    segments: producer,
     pool,
     playables,
     /** Makes a ready asset of a planned file, or one without a plan in another state. */
@@ -253,8 +253,8 @@ export const startPlayback = async ({
     async stop() {
       await deliveries!.stop();
       await api.stop();
-      segments.stop();
-      await store.stop();
+      producer.stop();
+      await cache.stop();
       await pool.stop();
       await rm(dir, { recursive: true, force: true });
     },
