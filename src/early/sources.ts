@@ -29,7 +29,9 @@ export class EarlySources {
   /** `onChange` is called when an asset begins or ends to play early. */
   constructor(private readonly onChange: () => void = () => undefined) {}
 
-  /** Lets viewers play the asset. Replaces an earlier plan; what was made by that one is used on. */
+  /**
+   * Lets viewers play the asset. Replaces an earlier plan; what was made by that one is used on.
+   */
   offer(assetId: string, source: EarlySource): void {
     const isNew = !this.sources.has(assetId);
     this.sources.set(assetId, source);

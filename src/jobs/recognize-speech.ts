@@ -32,7 +32,7 @@ export const createRecognitionWorker = (deps: RecognitionDeps): QueueWorker => (
   concurrency: 1,
   handler: async ({ id, payload }: Job<RecognitionPayload>, { signal }) => {
     if ('robotsJobId' in payload) {
-      // Retried for hours, because another server may have robots.
+      // Every server of the product has robots, so only a test gets here.
       if (!deps.captions) throw new KinoraError('unavailable', { messages: ['This server has no robots.'] });
       await deps.captions.run(payload, signal);
       return;

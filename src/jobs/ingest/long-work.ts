@@ -22,20 +22,17 @@ const MAX_MEASURED_SECONDS = 300;
 const MAX_SCANNED_BYTES = 512 * 2 ** 20;
 
 /**
- * @throws LongWorkAhead in the queue `ingest` when a plan reads so much of the source that others would
- * wait noticeably
+ * @throws LongWorkAhead in the queue `ingest` when a plan reads so much of the source that others
+ * would wait noticeably
  */
-export const rejectLongReading = ({ queue: lane, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
-  if (lane !== queues.ingest || media.plan) return;
+export const rejectLongReading = ({ queue, row: { asset, media } }: IngestContext, facts: SourceFacts): void => {
+  if (queue !== queues.ingest || media.plan) return;
   const measuresLong = asset.normalize_audio && facts.audio.length > 0 && facts.durationSeconds > MAX_MEASURED_SECONDS;
   const scansLong = isMpegStreamFormat(facts.formatName) && facts.sizeBytes > MAX_SCANNED_BYTES;
   if (measuresLong || scansLong) throw new LongWorkAhead('the whole source is read');
 };
 
 /** @throws LongWorkAhead in the queue `ingest` when the asset still needs a mezzanine */
-export const rejectTranscoding = async (
-  { queue: lane, blobs, assetId }: IngestContext,
-  reason: string,
-): Promise<void> => {
-  if (lane === queues.ingest && !(await blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
+export const rejectTranscoding = async ({ queue, blobs, assetId }: IngestContext, reason: string): Promise<void> => {
+  if (queue === queues.ingest && !(await blobs.stat(mezzanineKey(assetId)))) throw new LongWorkAhead(reason);
 };

@@ -49,6 +49,10 @@ export const planSource = async (
   }
 };
 
+/**
+ * Reads the index, which shows whether recordings are joined first, and has the planner decide the
+ * rest.
+ */
 const decideFromIndex = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
   const { assetId, state } = context;
   const { path, facts, settings } = file;
@@ -74,6 +78,7 @@ const decideFromIndex = async (context: IngestContext, file: SourceFile, options
   });
 };
 
+/** What the planner may ask for, because the whole file is stored. */
 const wholeFileWork = (
   context: IngestContext,
   file: SourceFile,

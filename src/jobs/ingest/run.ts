@@ -30,8 +30,8 @@ import { storeOverlays } from './store-overlays.js';
 import { SideCars } from './tracks/side-cars.js';
 
 /**
- * From a URL to a ready asset: store, probe, plan, warm, make ready. Every step stores its result (a
- * blob, the facts, the plan), so a restart continues after the last finished step.
+ * From a URL to a ready asset: store, probe, plan, warm, make ready. Every step stores its result
+ * (a blob, the facts, the plan), so a restart continues after the last finished step.
  */
 export const runIngest = async (context: IngestContext): Promise<void> => {
   const { assetId, row, signal } = context;
