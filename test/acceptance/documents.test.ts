@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { writePng } from '../support/media/png.js';
+import { unoptimizedWasmBelow } from '../support/processes/node-flags.js';
 import { cleanEnvironment } from '../support/processes/run-cli.js';
 import { freePort } from '../support/servers/free-port.js';
 import { until } from '../support/servers/server-process.js';
@@ -85,6 +86,7 @@ afterAll(() => {
 
 const environment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(cleanEnvironment()).filter(([name]) => !/^npm_/i.test(name))),
+  ...unoptimizedWasmBelow,
   HOME: home,
   npm_config_cache: join(directory, 'npm'),
 });
@@ -205,8 +207,8 @@ it('docs/tutorial.md: every command works in a clone, and the page shows the vid
 });
 
 it('docs/assets.md: every command and every program works', { timeout: 400_000 }, async () => {
-  rmSync(join(clone, 'kinora-data'), { recursive: true, force: true });
-  await start('npm start').isPrinted(/A sample video plays at/);
+  // On what the tests before have left: another first start would make a database and a sample.
+  await start('npm start').isPrinted(/Address +\S+/);
   // A program can be appended to the first one.
   await runProgram(...blocksOf('docs/assets.md', 'js'));
   for (const command of commandsOf('docs/assets.md')) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { unoptimizedWasmBelow } from '../support/processes/node-flags.js';
 import { cleanEnvironment } from '../support/processes/run-cli.js';
 import { until } from '../support/servers/server-process.js';
 
@@ -65,7 +66,8 @@ it('starts in an empty directory with `npx kinora` and plays a video', async () 
   // Builds need it; the package is built.
   expect(existsSync(join(empty, 'node_modules/typescript'))).toBe(false);
 
-  server = spawn('npx', ['kinora'], { cwd: empty, env: { ...cleanEnvironment(), KINORA_PORT: '0' }, detached: true });
+  const env = { ...cleanEnvironment(), ...unoptimizedWasmBelow, KINORA_PORT: '0' };
+  server = spawn('npx', ['kinora'], { cwd: empty, env, detached: true });
   let output = '';
   server.stdout!.on('data', (chunk) => (output += chunk));
   server.stderr!.on('data', (chunk) => (output += chunk));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shortLived } from '../../support/processes/node-flags.js';
 import { cleanEnvironment, cliPath, runCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
@@ -11,7 +12,8 @@ import { api, createAsset } from '../../support/wire/create-asset.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'kinora-completion-'));
 mkdirSync(join(cwd, 'bin'));
-writeFileSync(join(cwd, 'bin', 'kinora'), `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`, { mode: 0o755 });
+const program = `#!/bin/sh\nexec '${process.execPath}' ${shortLived.join(' ')} '${cliPath}' "$@"\n`;
+writeFileSync(join(cwd, 'bin', 'kinora'), program, { mode: 0o755 });
 writeFileSync(join(cwd, 'holiday.mp4'), '');
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 

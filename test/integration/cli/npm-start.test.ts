@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { unoptimizedWasmBelow } from '../../support/processes/node-flags.js';
 import { cleanEnvironment, oldNode, runCli } from '../../support/processes/run-cli.js';
 import { makeTestDataDir } from '../../support/servers/database.js';
 import { processesNaming, until } from '../../support/servers/server-process.js';
@@ -45,6 +46,7 @@ afterAll(() => {
 /** Without what a run of these tests by npm has set. */
 const environment = () => ({
   ...Object.fromEntries(Object.entries(cleanEnvironment()).filter(([name]) => !/^npm_/i.test(name))),
+  ...unoptimizedWasmBelow,
   NODE_ENV: 'production',
   KINORA_DATA_DIR: dataDir,
   KINORA_SAMPLE: 'false',
