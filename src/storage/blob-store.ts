@@ -16,7 +16,7 @@ export interface BlobStore {
    * least what was suspended, and never a byte that was not written. The blob is invisible to
    * readers until `commit`.
    */
-  resumeWrite(key: string): Promise<BlobWrite>;
+  resumeWrite(key: string): Promise<LocalWrite>;
   /** Writes a small blob (at most a few MiB) in one visible step; replaces an existing one. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** Undefined when the blob does not exist. `end` is exclusive. */
@@ -90,6 +90,16 @@ export interface BlobWrite {
    * provides them again. Ends with `restart`, `commit`, `suspend` or `discard`.
    */
   stage(sizeBytes: number): Promise<StagedFile>;
+}
+
+/** A write whose bytes are all in a file of this machine until its commit. */
+export interface LocalWrite extends BlobWrite {
+  /** Gives every byte to the operating system, so that it survives the end of this process. */
+  flush(): Promise<void>;
+  /** Drops the stored bytes from `sizeBytes` on. */
+  truncate(sizeBytes: number): Promise<void>;
+  /** Replaces stored bytes. After a power failure, either may be there until the next `sync`. */
+  patch(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
 /** What the store has of an unfinished write: whole parts, then tails. */

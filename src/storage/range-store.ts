@@ -6,6 +6,7 @@ import type {
   BlobStore,
   BlobWrite,
   LocalBlob,
+  LocalWrite,
   Mismatch,
   RangeBlobStore,
   RangeOrigin,
@@ -57,7 +58,7 @@ export class RangeStore implements RangeBlobStore {
     return source;
   }
 
-  resumeWrite(key: string): Promise<BlobWrite> {
+  resumeWrite(key: string): Promise<LocalWrite> {
     return this.blobs.resumeWrite(key);
   }
 

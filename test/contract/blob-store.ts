@@ -107,6 +107,23 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       expect(String(await bytesOf('resumed'))).toBe('abcdef');
     });
 
+    it('drops the end of a write, and replaces bytes that may be stored elsewhere already', async () => {
+      const whole = randomBytes(40_000_000);
+      const write = await store.resumeWrite('patched');
+      await write.write(whole);
+      await write.write(Buffer.from('too much'));
+      await write.truncate(whole.length);
+      expect(write.offsetBytes).toBe(whole.length);
+      await write.sync();
+      await write.patch(24, Buffer.from('patched'));
+      await write.write(Buffer.from('end'));
+      await write.flush();
+      whole.write('patched', 24);
+      await write.commit();
+      expect((await bytesOf('patched'))!.equals(Buffer.concat([whole, Buffer.from('end')]))).toBe(true);
+      await store.delete('patched');
+    });
+
     it('starts again, and forgets a discarded write', async () => {
       const write = await store.resumeWrite('again');
       await write.write(randomBytes(2_000_000));

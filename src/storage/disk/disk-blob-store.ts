@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { KinoraError } from '../../lib/errors.js';
 import { makeDirectory } from '../../lib/make-directory.js';
 import { syncPath } from '../../lib/sync-path.js';
-import type { BlobInfo, BlobStore, BlobWrite, LocalBlob } from '../blob-store.js';
+import type { BlobInfo, BlobStore, LocalBlob, LocalWrite } from '../blob-store.js';
 import { ifPresent } from './if-present.js';
 import { safePath } from './safe-path.js';
 import { UnfinishedWrites } from './unfinished-writes.js';
@@ -28,7 +28,7 @@ export class DiskBlobStore implements BlobStore {
     }));
   }
 
-  resumeWrite(key: string): Promise<BlobWrite> {
+  resumeWrite(key: string): Promise<LocalWrite> {
     return this.#unfinished.open(key, { resumes: true });
   }
 

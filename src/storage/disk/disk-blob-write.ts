@@ -1,6 +1,7 @@
+import assert from 'node:assert';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { createInTurn } from '../../lib/in-turn.js';
-import type { BlobInfo, BlobWrite, StagedFile } from '../blob-store.js';
+import type { BlobInfo, LocalWrite, StagedFile } from '../blob-store.js';
 import { HoleRecord } from './hole-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
@@ -22,6 +23,8 @@ export const STAGED_SUFFIX = '+staged';
 export interface Publisher {
   /** Called with the number of bytes in the file, whenever there are more or the write restarts. */
   onStored?(storedBytes: number): void;
+  /** Called when bytes at `offset` that the file has had before are others. */
+  onPatched?(offset: number): void;
   /** Does what takes time before `publish`, while the file can still be read. */
   prepare?(): Promise<void>;
   /** Makes the complete and synced file visible; it may be moved. */
@@ -43,7 +46,7 @@ interface DiskBlobWriteOptions {
  * A write to a file that keeps its bytes when the process dies; only buffered bytes are lost. When
  * the machine fails, the bytes up to the last sync are kept.
  */
-export class DiskBlobWrite implements BlobWrite {
+export class DiskBlobWrite implements LocalWrite {
   /** Absent when a commit takes no time. */
   readonly prepareCommit?: () => Promise<void>;
   readonly #path: string;
@@ -124,6 +127,27 @@ export class DiskBlobWrite implements BlobWrite {
     });
   }
 
+  flush(): Promise<void> {
+    return this.#inTurn(() => this.#flush());
+  }
+
+  truncate(sizeBytes: number): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#flush();
+      assert(sizeBytes <= this.#storedBytes, 'a write can only be truncated to fewer bytes');
+      await this.#truncate(sizeBytes);
+    });
+  }
+
+  patch(offset: number, bytes: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#flush();
+      assert(offset + bytes.length <= this.#storedBytes, 'only stored bytes can be replaced');
+      await writeFully(this.#handle, bytes, offset);
+      this.#publisher.onPatched?.(offset);
+    });
+  }
+
   async read(offset: number, length: number): Promise<Uint8Array> {
     await this.#inTurn(() => this.#flush());
     return this.#readFile(offset, length);
@@ -136,11 +160,7 @@ export class DiskBlobWrite implements BlobWrite {
   restart(): Promise<void> {
     return this.#inTurn(async () => {
       this.#bufferedBytes = 0;
-      this.#storedBytes = 0;
-      this.#publisher.onStored?.(0);
-      if (this.#synced && this.#synced.bytes > 0) await this.#synced.set(0);
-      await this.#unstage();
-      await this.#handle.truncate(0);
+      await this.#truncate(0);
     });
   }
 
@@ -179,6 +199,14 @@ export class DiskBlobWrite implements BlobWrite {
       await this.#holes.remove();
       await this.#synced?.remove();
     });
+  }
+
+  async #truncate(sizeBytes: number): Promise<void> {
+    this.#storedBytes = sizeBytes;
+    this.#publisher.onStored?.(sizeBytes);
+    if (this.#synced && this.#synced.bytes > sizeBytes) await this.#synced.set(sizeBytes);
+    await this.#unstage();
+    await this.#handle.truncate(sizeBytes);
   }
 
   async #flush(): Promise<void> {

@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { KinoraError } from '../../lib/errors.js';
 import { makeDirectory } from '../../lib/make-directory.js';
-import type { BlobWrite } from '../blob-store.js';
+import type { LocalWrite } from '../blob-store.js';
 import { DiskBlobWrite, type Publisher, STAGED_SUFFIX } from './disk-blob-write.js';
 import { HOLES_SUFFIX } from './hole-record.js';
 import { ifPresent } from './if-present.js';
@@ -31,7 +31,7 @@ export class UnfinishedWrites {
   }
 
   /** A write that does not resume starts empty, and nothing continues what it leaves. */
-  async open(key: string, { resumes }: { resumes: boolean }): Promise<BlobWrite> {
+  async open(key: string, { resumes }: { resumes: boolean }): Promise<LocalWrite> {
     safePath(this.#root, key);
     const path = join(this.#dir, nameOf(key) + (resumes ? '' : '+'));
     if (this.#openPaths.has(path))

@@ -35,6 +35,10 @@ export class FileUpload implements Publisher {
     if (storedBytes > this.#partBytes) this.#open().grow(storedBytes);
   }
 
+  onPatched(offset: number): void {
+    this.#upload?.replaced(offset);
+  }
+
   async prepare(): Promise<void> {
     // A failure shows again in `publish`.
     await this.#sendAll().catch(() => undefined);

@@ -7,10 +7,10 @@ import type { Logger } from '../../telemetry/logger.js';
 import {
   type BlobInfo,
   type BlobStore,
-  type BlobWrite,
   LINKED_SOURCE,
   type LinkedSources,
   type LocalBlob,
+  type LocalWrite,
   readBlob,
   type SourceLink,
 } from '../blob-store.js';
@@ -98,7 +98,7 @@ export class LinkedSourceStore implements BlobStore, LinkedSources {
 
   // The rest is that of the store.
 
-  resumeWrite(key: string): Promise<BlobWrite> {
+  resumeWrite(key: string): Promise<LocalWrite> {
     return this.#blobs.resumeWrite(key);
   }
 

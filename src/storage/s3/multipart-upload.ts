@@ -74,6 +74,8 @@ export class MultipartUpload {
   readonly #sent = new Map<number, UploadedPart>();
   /** Parts with a lower index were sent as soon as they were whole. */
   #started: number;
+  /** Parts whose bytes have been replaced since they were sent. */
+  readonly #stale = new Set<number>();
   #sizeBytes = 0;
   #isGivenUp = false;
 
@@ -122,6 +124,13 @@ export class MultipartUpload {
     for (; this.#started < whole; this.#started += 1) this.#send(this.#started);
   }
 
+  /** The byte of the file at `offset` is another one now. Its part is sent again at the end. */
+  replaced(offset: number): void {
+    const index = Math.floor(offset / this.partBytes);
+    if (index < this.#started) this.#stale.add(index);
+    this.#forgetShortPart();
+  }
+
   /**
    * Sends what is missing: the whole parts, or the last one too.
    * @throws the first failure
@@ -133,6 +142,7 @@ export class MultipartUpload {
     this.#started = Math.max(this.#started, this.#wholeParts());
     const failed = (await Promise.allSettled(this.#sending.values())).find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;
+    if (withLast) await this.#sendStale();
   }
 
   /** Makes the object. All parts must be sent. */
@@ -174,6 +184,14 @@ export class MultipartUpload {
     } finally {
       // After a failure, the next part tries it again.
       this.#starting = undefined;
+    }
+  }
+
+  async #sendStale(): Promise<void> {
+    for (const index of this.#stale) {
+      const part = await this.#options.limit(() => this.#put(index));
+      this.#parts = this.#parts.with(index, part);
+      this.#stale.delete(index);
     }
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
-import type { BlobInfo, BlobStore, BlobWrite, LocalBlob, SharedWrite, WriteJournal } from '../blob-store.js';
+import type { BlobInfo, BlobStore, LocalBlob, LocalWrite, SharedWrite, WriteJournal } from '../blob-store.js';
 import { safePath } from '../disk/safe-path.js';
 import { UnfinishedWrites } from '../disk/unfinished-writes.js';
 import { FileUpload } from './file-upload.js';
@@ -60,7 +60,7 @@ export class S3BlobStore implements BlobStore {
     return new S3BlobStore(options, { copies, shared, limit });
   }
 
-  async resumeWrite(key: string): Promise<BlobWrite> {
+  async resumeWrite(key: string): Promise<LocalWrite> {
     return this.#unfinished.open(this.#checked(key), { resumes: true });
   }
 
