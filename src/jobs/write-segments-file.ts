@@ -3,12 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import { throwIfAborted } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import { concat } from '../media/mp4/box-writer.js';
-import {
-  type FragmentSamples,
-  readFragmentIndexes,
-  splitFragment,
-  writeProgressiveHeader,
-} from '../media/mp4/progressive.js';
+import { readFragmentIndexes, splitFragment, writeProgressiveHeader } from '../media/mp4/progressive.js';
+import type { FragmentSamples } from '../media/mp4/sample-table-writer.js';
 import { GENERATION } from '../media/plan/generation.js';
 import type { PlayableAsset } from '../packager/playable-asset.js';
 import type { SegmentProducer } from '../packager/segment-producer.js';

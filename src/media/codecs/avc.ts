@@ -149,3 +149,15 @@ export const readAvcc = (avcc: Uint8Array): AvccSummary | undefined => {
  */
 export const avcCodecs = (profile: number, constraints: number, level: number): string =>
   `avc1.${[profile, constraints, level].map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+
+/** The sequence parameter sets of an avcC record, beginning with their NAL headers. */
+export const listAvccSequences = (avcc: Uint8Array): Uint8Array[] => {
+  const units: Uint8Array[] = [];
+  let offset = 6;
+  for (let count = (avcc[5] ?? 0) & 0x1f; count > 0 && offset + 2 <= avcc.length; count -= 1) {
+    const end = offset + 2 + avcc[offset]! * 256 + avcc[offset + 1]!;
+    units.push(avcc.subarray(offset + 2, end));
+    offset = end;
+  }
+  return units;
+};

@@ -1,3 +1,6 @@
+import { HIGH_PROFILES, skipScalingLists } from '../codecs/avc-sps.js';
+import { BitReader } from '../codecs/bit-reader.js';
+
 /**
  * Computes the length of an H.264 slice header (ITU-T H.264, 7.3.3). Encryption leaves the header
  * clear, because players parse it before decryption. Reads only those fields of the parameter sets
@@ -7,76 +10,6 @@
 const NAL_IDR = 5;
 const NAL_SPS = 7;
 const NAL_PPS = 8;
-
-/** Profiles whose SPS contains the chroma format. */
-const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
-
-/**
- * Reads the bits of a NAL unit and skips emulation prevention bytes. All bits past the end are 0.
- */
-class BitReader {
-  private byte: number;
-  private bit = 0;
-  private zeros = 0;
-
-  constructor(
-    private readonly bytes: Uint8Array,
-    start: number,
-  ) {
-    this.byte = start;
-  }
-
-  /**
-   * Bytes read so far, including emulation prevention bytes and a last byte that was read only in
-   * part.
-   */
-  get readBytes(): number {
-    return this.bit === 0 ? this.byte : this.byte + 1;
-  }
-
-  get isPastEnd(): boolean {
-    return this.readBytes > this.bytes.length;
-  }
-
-  flag(): boolean {
-    return this.bits(1) === 1;
-  }
-
-  bits(count: number): number {
-    let value = 0;
-    for (let index = 0; index < count; index++) {
-      if (this.bit === 0 && this.zeros >= 2 && this.bytes[this.byte] === 3) {
-        this.byte += 1;
-        this.zeros = 0;
-      }
-      const current = this.bytes[this.byte] ?? 0;
-      value = value * 2 + ((current >> (7 - this.bit)) & 1);
-      this.bit += 1;
-      if (this.bit === 8) {
-        this.bit = 0;
-        this.byte += 1;
-        this.zeros = current === 0 ? this.zeros + 1 : 0;
-      }
-    }
-    return value;
-  }
-
-  /** `ue(v)` */
-  unsigned(): number {
-    let zeros = 0;
-    while (!this.flag()) {
-      zeros += 1;
-      if (zeros > 32 || this.isPastEnd) throw new Error('a number of an H.264 header is too long');
-    }
-    return 2 ** zeros - 1 + this.bits(zeros);
-  }
-
-  /** `se(v)` */
-  signed(): number {
-    const code = this.unsigned();
-    return code % 2 === 1 ? (code + 1) / 2 : -code / 2;
-  }
-}
 
 interface SequenceParameters {
   readonly chromaArrayType: number;
@@ -98,18 +31,6 @@ interface PictureParameters {
   readonly hasDeblockingControl: boolean;
   readonly hasRedundantCount: boolean;
 }
-
-const skipScalingLists = (reader: BitReader, lists: number): void => {
-  for (let list = 0; list < lists; list++) {
-    if (!reader.flag()) continue;
-    let last = 8;
-    let next = 8;
-    for (let index = 0; index < (list < 6 ? 16 : 64); index++) {
-      if (next !== 0) next = (last + reader.signed() + 256) % 256;
-      last = next === 0 ? last : next;
-    }
-  }
-};
 
 const readSequence = (unit: Uint8Array): [number, SequenceParameters] => {
   const reader = new BitReader(unit, 1);

@@ -41,6 +41,8 @@ export interface AudioInit {
   readonly sampleRate: number;
   readonly channels: number;
   readonly audioSpecificConfig: Uint8Array;
+  /** Ticks per second of the track; the sample rate when absent. */
+  readonly timescale?: number;
 }
 
 export interface FragmentSample {
@@ -181,8 +183,9 @@ const descriptor = (tag: number, ...parts: Uint8Array[]): Uint8Array => {
   return concat([bytesOf(tag, content.length), content]);
 };
 
-/** The init segment of an audio rendition (`mp4a`). The time scale is the sample rate. */
-export const writeAudioInit = ({ sampleRate, channels, audioSpecificConfig: config }: AudioInit): Uint8Array => {
+/** The init segment of an audio rendition (`mp4a`). */
+export const writeAudioInit = (init: AudioInit): Uint8Array => {
+  const { sampleRate, channels, audioSpecificConfig: config, timescale = sampleRate } = init;
   const elementaryStream = descriptor(
     0x03,
     u16(TRACK_ID),
@@ -203,7 +206,7 @@ export const writeAudioInit = ({ sampleRate, channels, audioSpecificConfig: conf
     fullBox('esds', 0, 0, elementaryStream),
   );
   const mediaHeader = fullBox('smhd', 0, 0, zeros(4));
-  return writeInit({ timescale: sampleRate, handler: 'soun', width: 0, height: 0, mediaHeader, sampleEntry: entry });
+  return writeInit({ timescale, handler: 'soun', width: 0, height: 0, mediaHeader, sampleEntry: entry });
 };
 
 const SYNC_FLAGS = 0x02000000; // depends on no other sample

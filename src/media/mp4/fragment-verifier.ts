@@ -96,7 +96,7 @@ export const verifyFragment = (bytes: Uint8Array, expected: ExpectedFragment): n
   return samples.length;
 };
 
-interface Sample {
+export interface RunSample {
   readonly duration: number;
   readonly size: number;
   readonly sync: boolean;
@@ -106,7 +106,8 @@ interface Sample {
 const TRUN_FLAGS = 0xf01;
 const NON_SYNC = 0x0001_0000;
 
-const readTrackRun = (view: DataView, trun: Mp4FullBox): Sample[] & { dataOffset: number } => {
+/** The samples of a run, as `writeFragment` writes it. */
+export const readTrackRun = (view: DataView, trun: Mp4FullBox): RunSample[] & { dataOffset: number } => {
   expectEqual('the version of trun', trun.version, 1);
   expectEqual('trun flags', trun.flags, TRUN_FLAGS);
   if (trun.content + 8 > trun.end) reject('trun is too short');
