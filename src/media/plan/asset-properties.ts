@@ -1,5 +1,5 @@
 import { reduce } from '../source/rational.js';
-import type { SourceFacts, VideoFacts } from '../source/source-facts.js';
+import type { Rational, SourceFacts, VideoFacts } from '../source/source-facts.js';
 import type { Plan, VideoPlan } from './plan.js';
 
 /** The properties of a ready asset; API names in camel case. */
@@ -39,7 +39,7 @@ export const describeReadyAsset = (plan: Plan, facts: SourceFacts): AssetPropert
     source && {
       duration: round3(Math.min(source.durationSeconds || durationSeconds, durationSeconds)),
       maxChannels: audio.channels,
-      maxChannelLayout: audio.channels === 1 ? 'mono' : 'stereo',
+      maxChannelLayout: layoutOf(audio.channels),
     };
   const shared = { duration: round3(durationSeconds), ...(audioTrack && { audioTrack }) };
   const videoFacts = facts.video;
@@ -59,6 +59,43 @@ export const describeReadyAsset = (plan: Plan, facts: SourceFacts): AssetPropert
     },
   };
 };
+
+/** What a broadcast shows of itself while it is live. */
+export interface LiveFacts {
+  /** Of what is recorded so far. */
+  readonly durationSeconds: number;
+  readonly video?: {
+    /** Coded pixels. */
+    readonly width: number;
+    readonly height: number;
+    /** Width of a pixel by its height; square when absent. */
+    readonly sampleAspect?: Rational;
+    /** Frames per second; -1 when unknown. */
+    readonly frameRate: number;
+  };
+  readonly audio?: { readonly channels: number };
+}
+
+/** Properties of an asset that is ready while it is recorded. */
+export const describeLiveAsset = ({ durationSeconds, video, audio }: LiveFacts): AssetProperties => {
+  const duration = round3(durationSeconds);
+  const shared = {
+    duration,
+    ...(audio && { audioTrack: { duration, maxChannels: audio.channels, maxChannelLayout: layoutOf(audio.channels) } }),
+  };
+  if (!video) return { ...shared, resolutionTier: 'audio-only', maxStoredResolution: 'Audio only' };
+  const { width, height, sampleAspect = { num: 1, den: 1 } } = video;
+  const frameRate = round3(video.frameRate);
+  return {
+    ...shared,
+    aspectRatio: aspectRatio({ width, height, sampleAspect, rotation: 0 }),
+    ...storedResolution(width, height),
+    maxStoredFrameRate: frameRate,
+    videoTrack: { duration, maxWidth: width, maxHeight: height, maxFrameRate: frameRate },
+  };
+};
+
+const layoutOf = (channels: number): string => (channels === 1 ? 'mono' : 'stereo');
 
 const round3 = (value: number): number => Math.round(value * 1000) / 1000;
 
@@ -83,7 +120,12 @@ const storedResolution = (
 };
 
 /** Exact: 720x480 with pixels of 32:27 is 16:9. */
-const aspectRatio = ({ width, height, sampleAspect, rotation }: VideoFacts): string => {
+const aspectRatio = ({
+  width,
+  height,
+  sampleAspect,
+  rotation,
+}: Pick<VideoFacts, 'width' | 'height' | 'sampleAspect' | 'rotation'>): string => {
   const { num, den } = reduce({ num: width * sampleAspect.num, den: height * sampleAspect.den });
   return rotation % 180 === 0 ? `${num}:${den}` : `${den}:${num}`;
 };

@@ -101,10 +101,14 @@ export const cutForCopy = (input: CopyInput, peakFactor: number): CopyDecision =
 };
 
 const findObstacle = (input: CopyInput): string | undefined => {
-  const { facts, video, filters } = input;
+  if (input.facts.formatName === 'avi') return 'the container keeps no presentation times';
+  return findCodecObstacle(input) ?? findFrameObstacle(input);
+};
+
+/** Why players may not decode the H.264 of a source. */
+export const findCodecObstacle = ({ video, filters }: Pick<CopyInput, 'video' | 'filters'>): string | undefined => {
   const avcc = video.avcc === undefined ? undefined : readAvcc(Buffer.from(video.avcc, 'base64'));
   if (video.codec !== 'h264') return `the codec is ${video.codec}`;
-  if (facts.formatName === 'avi') return 'the container keeps no presentation times';
   if (!COPIED_PROFILES.has(video.profile)) return `H.264 profile ${video.profile}`;
   if (video.level > MAX_LEVEL || video.level <= 0) return `H.264 level ${video.level}`;
   if (video.pixelFormat !== 'yuv420p') return `the pixel format is ${video.pixelFormat}`;
@@ -112,12 +116,15 @@ const findObstacle = (input: CopyInput): string | undefined => {
   if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (filters.toneMap) return 'the frame has to be tone-mapped';
-  return findFrameObstacle(input);
+  return undefined;
 };
 
-/** Why packets of any codec can't be displayed unchanged. */
-export const findFrameObstacle = (input: CopyInput): string | undefined => {
-  const { video, index, filters, top, frameTicks, endTicks, timescale } = input;
+/** Why frames of any codec can't be displayed unchanged. */
+export const findImageObstacle = ({
+  video,
+  filters,
+  top,
+}: Pick<CopyInput, 'video' | 'filters' | 'top'>): string | undefined => {
   const { num, den } = video.sampleAspect;
   if (video.interlaced) return 'interlaced';
   if (num !== den) return 'pixels are not square';
@@ -127,6 +134,14 @@ export const findFrameObstacle = (input: CopyInput): string | undefined => {
   if (filters.overlays) return 'an image is laid over the video';
   if (top.width !== video.width || top.height !== video.height) return 'the frame has to be scaled';
   if (top.frameStep !== 1) return 'more than 60 frames a second';
+  return undefined;
+};
+
+/** Why packets of any codec can't be displayed unchanged. */
+export const findFrameObstacle = (input: CopyInput): string | undefined => {
+  const { video, index, frameTicks, endTicks, timescale } = input;
+  const obstacle = findImageObstacle(input);
+  if (obstacle !== undefined) return obstacle;
   if (!video.simpleEditList) return 'the edit list is not simple';
   if (index.hidesReferences) return 'the edit list hides frames that others need';
   if (frameTicks.length !== index.pts.length || index.key[0] !== 1) return 'not every frame is shown';

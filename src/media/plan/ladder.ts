@@ -63,6 +63,15 @@ export const displaySize = ({ width, height, sampleAspect, rotation }: VideoFact
 /** The largest landscape frame of a tier. */
 export const tierBox = (tier: ResolutionTier): Size => LABELS.find(({ name }) => name === tier)!;
 
+/** The name of a rung with frames of this size: that of the smallest box that contains them. */
+export const rungName = (frame: Size): string => {
+  const holds = (box: Size): boolean => {
+    const { width, height } = rotateBox(box, frame);
+    return frame.width <= width && frame.height <= height;
+  };
+  return (LABELS.find(holds) ?? LABELS.at(-1)!).name;
+};
+
 const rotateBox = (box: Size, frame: Size): Size =>
   frame.height > frame.width ? { width: box.height, height: box.width } : { width: box.width, height: box.height };
 
@@ -120,11 +129,8 @@ export const planLadder = (input: LadderInput): Rung[] => {
       encoder: { ...ENCODERS[quality], maxRate, level },
     };
   };
-  const holds = (box: Size): boolean => {
-    const { width, height } = rotateBox(box, stored);
-    return stored.width <= width && stored.height <= height;
-  };
-  const top = LABELS.findIndex(holds);
+  const topName = rungName(stored);
+  const top = LABELS.findIndex(({ name }) => name === topName);
   const lower = LABELS.slice(0, top)
     .filter((label) => !(quality === 'basic' && 'notInBasic' in label))
     .map((label) => rung(label, fitInto(frame, label)))

@@ -33,6 +33,8 @@ import { findCopyReorder } from './sample-times.js';
 import { type FilterSettings, planFilters } from './video-filters.js';
 
 export interface AssetSettings extends FilterSettings {
+  /** The source is a recording of a live stream, which has limited a test already. */
+  readonly isRecording?: boolean;
   readonly quality: VideoQuality;
   readonly maxResolutionTier: ResolutionTier;
 }
@@ -104,7 +106,9 @@ export const draftPlan = (input: PlanInput): DraftPlan => {
   const lengths = [videoEnd, audioEnd].map((end) => (end ? toNumber(end) - toNumber(zero) : 0));
   const { clip } = input;
   const clipEnd = clip?.endSeconds === undefined ? undefined : toNumber(clip.zero) + clip.endSeconds - toNumber(zero);
-  const limits = [clipEnd, settings.isTest ? TEST_ASSET_SECONDS : undefined].filter((end) => end !== undefined);
+  const limits = [clipEnd, settings.isTest && !settings.isRecording ? TEST_ASSET_SECONDS : undefined].filter(
+    (end) => end !== undefined,
+  );
   const endSeconds = Math.min(Math.max(...lengths), ...limits);
   if (endSeconds <= 0) return { plan: EMPTY_PLAN, quality };
 

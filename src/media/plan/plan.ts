@@ -183,6 +183,8 @@ export interface EncoderSettings {
   readonly maxRate: number;
   /** H.264 level times ten: 31 is 3.1. */
   readonly level: number;
+  /** Frames between those that refer to earlier ones only; 2 when absent, 0 for live streams. */
+  readonly bFrames?: number;
 }
 
 /** The gain for `normalize_audio`, constant for the whole track. */
