@@ -16,6 +16,8 @@ const wrong = (expected: string, text: string): Error => new Error(`must be ${ex
 
 export const directory: Kind<string> = { form: 'path', parse: (text) => resolve(text) };
 
+export const file: Kind<string> = { form: 'path', parse: (text) => resolve(text) };
+
 export const text: Kind<string> = {
   form: 'text',
   parse: (value) => {
@@ -98,6 +100,14 @@ export const wholeNumber = (min: number, max: number): Kind<number> => ({
     throw wrong(`a whole number from ${min} to ${max}`, value);
   },
 });
+
+const port = wholeNumber(0, 65_535);
+
+/** For a server that need not listen; 0 picks a free port. */
+export const portOrOff: Kind<number | 'off'> = {
+  form: `${port.form}, or \`off\``,
+  parse: (value) => (value === 'off' ? value : port.parse(value)),
+};
 
 export const boolean: Kind<boolean> = {
   form: '`true` or `false`',

@@ -48,6 +48,26 @@ describe('loadConfig', () => {
     expect(load({ env: { KINORA_PORT: '', KINORA_TOKEN: '' } }).config.port).toBe(8080);
   });
 
+  it('takes a port or off for live streams', () => {
+    expect(load().config).toMatchObject({ rtmpPort: 1935, rtmpsPort: 'off' });
+    expect(load({ env: { KINORA_RTMP_PORT: 'off' } }).config.rtmpPort).toBe('off');
+    expect(problemsOf({ env: { KINORA_RTMP_PORT: 'none' } })).toEqual([
+      'KINORA_RTMP_PORT must be a whole number from 0 to 65535, not "none".',
+    ]);
+  });
+
+  it.each([
+    { KINORA_RTMPS_PORT: '1936' },
+    { KINORA_RTMPS_PORT: '1936', KINORA_RTMPS_CERT: 'cert.pem' },
+    { KINORA_RTMPS_CERT: 'cert.pem', KINORA_RTMPS_KEY: 'key.pem' },
+  ])('refuses incomplete options of RTMPS: %o', (env) => {
+    expect(problemsOf({ env })).toEqual([
+      'KINORA_RTMPS_PORT, KINORA_RTMPS_CERT and KINORA_RTMPS_KEY must be set together.',
+    ]);
+    const whole = { KINORA_RTMPS_PORT: '1936', KINORA_RTMPS_CERT: 'cert.pem', KINORA_RTMPS_KEY: 'key.pem' };
+    expect(load({ env: whole }).config).toMatchObject({ rtmpsPort: 1936, rtmpsCert: resolve('cert.pem') });
+  });
+
   it.each([
     ['KINORA_WEBHOOK_URL', 'https://example.org/hooks'],
     ['KINORA_WEBHOOK_SECRET', '0123456789abcdef'],

@@ -51,6 +51,9 @@ export const loadConfig = (sources: ConfigSources): { readonly config: Config } 
     problems.push(
       'KINORA_S3_ENDPOINT and KINORA_S3_ACCESS_KEY_ID have no effect without KINORA_BLOBS=s3://bucket/prefix or KINORA_SOURCE_BUCKETS.',
     );
+  const rtmpsFiles = [config.rtmpsCert, config.rtmpsKey].filter((path) => path !== undefined).length;
+  if (problems.length === 0 && rtmpsFiles !== (config.rtmpsPort === 'off' ? 0 : 2))
+    problems.push('KINORA_RTMPS_PORT, KINORA_RTMPS_CERT and KINORA_RTMPS_KEY must be set together.');
   if (config.speechUrl !== undefined && config.speechCommand !== undefined)
     problems.push('KINORA_SPEECH_URL and KINORA_SPEECH_COMMAND cannot be combined: set only one of them.');
   if (config.speechCommand !== undefined && config.speechModel !== undefined)

@@ -11,10 +11,12 @@ import {
   databaseUrl,
   directory,
   durationMs,
+  file,
   headerName,
   host,
   nameOrPath,
   oneOf,
+  portOrOff,
   programCall,
   rate,
   roleList,
@@ -36,7 +38,17 @@ import {
  */
 export interface Option<T = unknown> {
   readonly variable: `KINORA_${string}`;
-  readonly section: 'Server' | 'Access' | 'Sources' | 'Webhooks' | 'Storage' | 'Media' | 'Speech' | 'Robots' | 'Logs';
+  readonly section:
+    | 'Server'
+    | 'Access'
+    | 'Sources'
+    | 'Webhooks'
+    | 'Storage'
+    | 'Media'
+    | 'Live'
+    | 'Speech'
+    | 'Robots'
+    | 'Logs';
   readonly kind: Kind<T>;
   /** As a user would write it. */
   readonly default?: string;
@@ -359,6 +371,39 @@ export const options = {
     section: 'Media',
     default: 'basic',
     doc: 'Default `video_quality` of the first environment. Used only when the database is created; change it later with `kinora env update`.',
+  },
+  liveRungs: {
+    kind: wholeNumber(0, 8),
+    variable: 'KINORA_LIVE_RUNGS',
+    section: 'Live',
+    computed: { value: () => Math.min(2 * availableParallelism() - 1, 8), doc: 'two for each core, less one' },
+    doc: 'Maximum number of lower resolutions of a live stream. Each is encoded only while somebody watches it. 0 offers what the encoder sends alone, unless browsers cannot play it.',
+  },
+  rtmpPort: {
+    kind: portOrOff,
+    variable: 'KINORA_RTMP_PORT',
+    section: 'Live',
+    default: '1935',
+    doc: 'Port on which live streams are received over RTMP, at the address of `KINORA_HOST`; 0 picks a free port, which is logged. RTMP sends stream keys unencrypted.',
+  },
+  rtmpsPort: {
+    kind: portOrOff,
+    variable: 'KINORA_RTMPS_PORT',
+    section: 'Live',
+    default: 'off',
+    doc: 'Port on which live streams are received over RTMPS, which is RTMP over TLS. Needs `KINORA_RTMPS_CERT` and `KINORA_RTMPS_KEY`.',
+  },
+  rtmpsCert: {
+    kind: file,
+    variable: 'KINORA_RTMPS_CERT',
+    section: 'Live',
+    doc: 'File with the certificate of RTMPS and those that vouch for it, in PEM. A renewed certificate is used for new connections within a minute.',
+  },
+  rtmpsKey: {
+    kind: file,
+    variable: 'KINORA_RTMPS_KEY',
+    section: 'Live',
+    doc: 'File with the private key of the certificate, in PEM.',
   },
   speechModel: {
     kind: nameOrPath,

@@ -1,0 +1,21 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { ffmpegPath } from '../media/ffmpeg-command.js';
+
+export interface Publisher {
+  readonly process: ChildProcess;
+  /** All that it has written, when it has ended. */
+  readonly output: Promise<string>;
+}
+
+/** Publishes with the system's FFmpeg. `args` are those before the URL. */
+export const startPublisher = (url: string, args: readonly string[]): Publisher => {
+  const child = spawn(ffmpegPath!, ['-hide_banner', '-loglevel', 'info', '-nostats', '-y', ...args, '-f', 'flv', url], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let text = '';
+  child.stderr.on('data', (data) => {
+    text += data;
+  });
+  return { process: child, output: once(child, 'close').then(() => text) };
+};
