@@ -1,0 +1,203 @@
+import { LIVE_TIMESCALE, toFrameRate } from '../../media/live/frame-grid.js';
+import { LiveSegmenter, type SegmenterEvents, type SegmenterOptions } from '../../media/live/live-segmenter.js';
+import { LiveTimeline } from '../../media/live/live-timeline.js';
+import {
+  type LiveAudioFacts,
+  type LiveVideoFacts,
+  readLiveAudio,
+  readLiveVideo,
+} from '../../media/live/stream-facts.js';
+import type { Rational } from '../../media/source/source-facts.js';
+import type { AudioPacket, IngestPacket, VideoPacket } from '../ingest.js';
+
+/** A configuration of a track that frames refer to by its number. */
+export interface CutVideoConfig {
+  readonly facts: LiveVideoFacts;
+  /** See `VideoInit`. */
+  readonly reorderTicks: number;
+  readonly frameRate: Rational | undefined;
+}
+
+export interface CutAudioConfig {
+  readonly facts: LiveAudioFacts;
+  readonly timescale: number;
+}
+
+export interface CutterEvents extends SegmenterEvents {
+  /** The session has its first frame, at this time in ticks of video. */
+  started(ticks: number): void;
+  videoConfig(number: number, config: CutVideoConfig): void;
+  audioConfig(number: number, config: CutAudioConfig): void;
+  /** Something that players can't be expected to play, or that can't be recorded. */
+  problem(reason: string): void;
+}
+
+/** Where a recording that is continued ends. */
+export interface CutterStart {
+  readonly videoTicks: number;
+  readonly audioTicks: number;
+  readonly audioTimescale?: number;
+  readonly video: readonly CutVideoConfig[];
+  readonly audio: readonly CutAudioConfig[];
+}
+
+/** Without video for this long, audio is recorded alone. */
+const AUDIO_ALONE_MS = 2000;
+/** The same while a configuration of video says that frames will come. */
+const MAX_HELD_MS = 10_000;
+
+/** From packets of encoders to parts: configurations, times, and where a recording starts. */
+export class PacketCutter {
+  readonly #events: CutterEvents;
+  readonly #timeline: LiveTimeline;
+  readonly #segmenter: LiveSegmenter;
+  readonly #videoConfigs: CutVideoConfig[];
+  readonly #audioConfigs: CutAudioConfig[];
+  /** Of the session. */
+  #videoFacts: LiveVideoFacts | undefined;
+  #audioFacts: LiveAudioFacts | undefined;
+  #declaredRate: Rational | undefined;
+  #needsKey = true;
+  #isStarted = false;
+  /** Audio that waits for the first key frame. */
+  #held: AudioPacket[] = [];
+
+  constructor(options: SegmenterOptions, events: CutterEvents, start?: CutterStart) {
+    this.#events = events;
+    this.#timeline = new LiveTimeline(start);
+    this.#segmenter = new LiveSegmenter(options, events);
+    this.#videoConfigs = [...(start?.video ?? [])];
+    this.#audioConfigs = [...(start?.audio ?? [])];
+  }
+
+  get longestSegmentSeconds(): number {
+    return this.#segmenter.longestSeconds;
+  }
+
+  /** Segments stay within it from now on. */
+  set targetSeconds(seconds: number) {
+    this.#segmenter.targetSeconds = seconds;
+  }
+
+  beginSession(): void {
+    this.#timeline.beginSession();
+    this.#videoFacts = undefined;
+    this.#audioFacts = undefined;
+    this.#declaredRate = undefined;
+    this.#needsKey = true;
+    this.#isStarted = false;
+    this.#held = [];
+  }
+
+  endSession(): void {
+    if (this.#held.length > 0 && !this.#timeline.isRunning) this.#addHeld();
+    this.#segmenter.endSession();
+  }
+
+  write(packet: IngestPacket): void {
+    if (packet.kind === 'video') this.#video(packet);
+    else if (packet.kind === 'audio') this.#audio(packet);
+    else if (packet.kind === 'metadata') {
+      if (packet.frameRate !== undefined) this.#declaredRate = toFrameRate(packet.frameRate);
+    } else if (packet.kind === 'video-config') this.#setVideo(readLiveVideo(packet.config.codec, packet.config.record));
+    else this.#setAudio(readLiveAudio(packet.config.record));
+  }
+
+  #setVideo(facts: LiveVideoFacts | undefined): void {
+    if (!facts) {
+      this.#events.problem('the decoder configuration of the video is damaged or unknown');
+      return;
+    }
+    const isSame = this.#videoFacts && Buffer.compare(this.#videoFacts.record, facts.record) === 0;
+    if (isSame) return;
+    this.#videoFacts = facts;
+    this.#needsKey = true;
+    if (facts.obstacle !== undefined) this.#events.problem(facts.obstacle);
+  }
+
+  #setAudio(facts: LiveAudioFacts | undefined): void {
+    if (!facts) {
+      this.#events.problem('the decoder configuration of the audio is damaged or unknown');
+      return;
+    }
+    this.#audioFacts = facts;
+    this.#timeline.setAudioRate(facts.sampleRate);
+  }
+
+  #video({ dtsMs, compositionMs, isKey, data }: VideoPacket): void {
+    const facts = this.#videoFacts;
+    if (!facts || data.length === 0 || (this.#needsKey && !isKey)) return;
+    if (this.#needsKey) this.#timeline.setFrameRate(this.#declaredRate ?? facts.frameRate);
+    const timed = this.#timeline.video(dtsMs, compositionMs);
+    if (!timed) return;
+    const config = this.#needsKey ? this.#chooseConfig(facts, timed.delayTicks) : this.#videoConfigs.length - 1;
+    this.#needsKey = false;
+    this.#start(timed.decodeTicks);
+    const { reorderTicks } = this.#videoConfigs[config]!;
+    this.#segmenter.video({
+      decodeTicks: timed.decodeTicks,
+      compositionOffsetTicks: timed.presentationTicks - timed.decodeTicks + reorderTicks,
+      isKey,
+      isJoined: timed.isJoined,
+      config,
+      data,
+      usualTicks: this.#timeline.frameTicks,
+    });
+    if (this.#held.length > 0) this.#addHeld();
+  }
+
+  /**
+   * `reorderTicks` is what the first key frame waits between decoding and display, or more if the
+   * stream says so: no frame that follows is displayed before it is decoded. Returns the number of
+   * the newest configuration.
+   */
+  #chooseConfig(facts: LiveVideoFacts, delayTicks: number): number {
+    const declaredTicks = Math.round((facts.reorderFrames ?? 0) * this.#timeline.frameTicks);
+    const reorderTicks = Math.max(delayTicks, declaredTicks);
+    const last = this.#videoConfigs.at(-1);
+    const isSame = last && Buffer.compare(last.facts.record, facts.record) === 0 && last.reorderTicks === reorderTicks;
+    if (isSame) return this.#videoConfigs.length - 1;
+    const config = { facts, reorderTicks, frameRate: this.#timeline.frameRate };
+    this.#events.videoConfig(this.#videoConfigs.push(config) - 1, config);
+    return this.#videoConfigs.length - 1;
+  }
+
+  #audio(packet: AudioPacket): void {
+    if (!this.#audioFacts || packet.data.length === 0) return;
+    if (this.#timeline.isRunning) {
+      this.#addAudio(packet, this.#audioFacts);
+      return;
+    }
+    this.#held.push(packet);
+    const heldMs = packet.dtsMs - this.#held[0]!.dtsMs;
+    // A jump of the clock: what is older does not belong to it.
+    if (heldMs < 0) this.#held = [packet];
+    else if (heldMs >= (this.#videoFacts ? MAX_HELD_MS : AUDIO_ALONE_MS)) this.#addHeld();
+  }
+
+  #addHeld(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const packet of held) this.#addAudio(packet, this.#audioFacts!);
+  }
+
+  #addAudio({ dtsMs, data }: AudioPacket, facts: LiveAudioFacts): void {
+    const timed = this.#timeline.audio(dtsMs);
+    if (!timed) return;
+    const timescale = this.#timeline.audioTimescale!;
+    let config = this.#audioConfigs.findIndex((other) => Buffer.compare(other.facts.record, facts.record) === 0);
+    if (config === -1) {
+      const added = { facts, timescale };
+      config = this.#audioConfigs.push(added) - 1;
+      this.#events.audioConfig(config, added);
+    }
+    this.#start((timed.startTicks * LIVE_TIMESCALE) / timescale);
+    this.#segmenter.audio({ ...timed, timescale, config, data });
+  }
+
+  #start(ticks: number): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#events.started(ticks);
+  }
+}

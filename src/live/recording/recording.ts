@@ -1,0 +1,408 @@
+import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import type { Clock } from '../../lib/clock.js';
+import { LIVE_TIMESCALE } from '../../media/live/frame-grid.js';
+import type { CutPart, EmptySegment, TrackKind } from '../../media/live/live-segmenter.js';
+import type { LatencyMode, LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
+import {
+  type EmptyRecord,
+  PART_HEAD_BYTES,
+  type PartRecord,
+  type SessionKind,
+  writeFact,
+  writePartHead,
+  writeRecordingStart,
+  writeRecordsEnd,
+} from '../../media/live/recording-format.js';
+import { writeRecordingMovie } from '../../media/live/recording-movie.js';
+import { liveAudioInit, liveVideoInit } from '../../media/live/stream-facts.js';
+import { writeFragment } from '../../media/mp4/cmaf.js';
+import { rungName } from '../../media/plan/ladder.js';
+import { hasReached } from '../../media/playlist/live-hls.js';
+import type { BlobStore } from '../../storage/blob-store.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { IngestPacket } from '../ingest.js';
+import { type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
+import { PartWaiters } from './part-waiters.js';
+import { type RecordedSoFar, readBack } from './read-back.js';
+import { RecordedTrack } from './recorded-track.js';
+import { type RecordingFailure, RecordingWriter } from './recording-writer.js';
+
+/** What the owner of a recording does about it. Called synchronously from `write`, but `failed`. */
+export interface RecordingEvents {
+  /** The first frame that can be decoded, or the first audio. */
+  firstFrame(): void;
+  /** Players can start; the times are final. */
+  playable(): void;
+  /** No key frame came within the target duration; called once. */
+  forcedCut(): void;
+  /** Why players can't be expected to play the video as it is; called once for each reason. */
+  problem(reason: string): void;
+  /** Nothing more is recorded. What there is can still be finished. */
+  failed(failure: RecordingFailure, error?: unknown): void;
+}
+
+export interface RecordingOptions {
+  readonly blobs: BlobStore;
+  /** Where the finished file goes. */
+  readonly key: string;
+  readonly assetId: string;
+  readonly latencyMode: LatencyMode;
+  /** Media sequence number of the first segment, unless a recording is continued. */
+  readonly firstSequence: number;
+  readonly firstDiscontinuity: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: RecordingEvents;
+}
+
+export interface FinishedRecording {
+  readonly durationSeconds: number;
+  readonly sizeBytes: number;
+}
+
+/** The times of each mode. Without a declared target, segments end after 10 s at the latest. */
+const MODES: Readonly<Record<LatencyMode, { readonly leastSeconds: number; readonly targetSeconds?: number }>> = {
+  low: { leastSeconds: 1, targetSeconds: 4 },
+  reduced: { leastSeconds: 2 },
+  standard: { leastSeconds: 4 },
+};
+const MAX_TARGET_SECONDS = 10;
+const PART_SECONDS = 0.35;
+/** The target is declared, and players can start, with this many segments. */
+const PLAYABLE_SEGMENTS = 3;
+/** In mode `low`, players can start after this time. */
+const PLAYABLE_LOW_SECONDS = 1;
+
+/**
+ * Records a broadcast in one file and serves what is recorded. A part reaches the operating system
+ * when it is cut, so that the end of the process loses at most one.
+ */
+export class Recording implements LiveFeed {
+  readonly assetId: string;
+  readonly firstDiscontinuity: number;
+  readonly firstSequence: number;
+  readonly #options: RecordingOptions;
+  readonly #writer: RecordingWriter;
+  readonly #cutter: PacketCutter;
+  readonly #waiters: PartWaiters;
+  readonly #tracks: Partial<Record<TrackKind, RecordedTrack>>;
+  readonly #problems = new Set<string>();
+  #times: LiveTimes;
+  #isPlayable: boolean;
+  #hasFrames: boolean;
+  #hasForcedCut = false;
+  /** Nothing more is recorded. */
+  #isClosed = false;
+  #isCommitted = false;
+  #fragments = 0;
+  /** Wall clock of the session's first frame, and its time in ticks of video. */
+  #anchor = { wallMs: 0, ticks: 0 };
+
+  private constructor(options: RecordingOptions, writer: RecordingWriter, soFar: RecordedSoFar | undefined) {
+    const { latencyMode, assetId, clock } = options;
+    const { leastSeconds, targetSeconds = soFar?.targetSeconds } = MODES[latencyMode];
+    this.#options = options;
+    this.assetId = assetId;
+    this.firstSequence = soFar?.firstSequence ?? options.firstSequence;
+    this.firstDiscontinuity = soFar?.firstDiscontinuity ?? options.firstDiscontinuity;
+    this.#writer = writer;
+    this.#waiters = new PartWaiters(() => clock.monotonicMs());
+    this.#tracks = soFar?.tracks ?? {};
+    this.#times = {
+      latencyMode,
+      targetSeconds: targetSeconds ?? leastSeconds,
+      ...(latencyMode === 'low' && { partTargetSeconds: PART_SECONDS }),
+    };
+    this.#hasFrames = this.trackNames.length > 0;
+    this.#isPlayable = soFar?.targetSeconds !== undefined;
+    this.#cutter = new PacketCutter(
+      {
+        leastSeconds,
+        targetSeconds: targetSeconds ?? MAX_TARGET_SECONDS,
+        partSeconds: PART_SECONDS,
+        firstSegment: soFar?.nextSequence ?? options.firstSequence,
+        continuedTracks: Object.keys(this.#tracks) as TrackKind[],
+      },
+      {
+        part: (part) => this.#addPart(part),
+        complete: (track, segment, empty) => this.#complete(track, segment, empty),
+        forcedCut: () => this.#forcedCut(),
+        started: (ticks) => this.#started(ticks),
+        videoConfig: (number, config) => this.#addVideoConfig(number, config),
+        audioConfig: (number, config) => this.#addAudioConfig(number, config),
+        problem: (reason) => this.#problem(reason),
+      },
+      soFar?.cutterStart,
+    );
+  }
+
+  /**
+   * Begins a recording, or continues the unfinished one with this key.
+   * @throws KinoraError `unavailable` when the file is being written
+   */
+  static async open(options: RecordingOptions): Promise<Recording> {
+    const { blobs, key, clock, latencyMode, firstSequence, firstDiscontinuity } = options;
+    const write = await blobs.resumeWrite(key);
+    const soFar = await readBack(write, (offset, length) => recording.#readFile(offset, length));
+    if (!soFar) {
+      if (write.offsetBytes > 0) await write.restart();
+      const wallMs = clock.now().getTime();
+      await write.write(writeRecordingStart());
+      await write.write(
+        writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }),
+      );
+      await write.flush();
+    }
+    const writer = new RecordingWriter(write, {
+      clock,
+      onFailure: (failure, error) => recording.#fail(failure, error),
+    });
+    const recording: Recording = new Recording(options, writer, soFar);
+    return recording;
+  }
+
+  get times(): LiveTimes {
+    return this.#times;
+  }
+
+  /** Whether players can start. */
+  get isPlayable(): boolean {
+    return this.#isPlayable;
+  }
+
+  /** The number after the last segment. */
+  get nextSequence(): number {
+    const ends = this.#all().map(({ state }) => (state.segments.at(-1)?.number ?? -1) + 1);
+    return Math.max(this.firstSequence, ...ends);
+  }
+
+  /** Discontinuities so far, those before this broadcast included. */
+  get discontinuities(): number {
+    const segments = this.#deciding?.state.segments ?? [];
+    return this.firstDiscontinuity + segments.filter(({ discontinuity }) => discontinuity).length;
+  }
+
+  get durationSeconds(): number {
+    return Math.max(0, ...this.#all().map(({ state, endTicks }) => endTicks / state.info.timescale));
+  }
+
+  get trackNames(): readonly string[] {
+    return this.#all().map(({ state }) => state.info.name);
+  }
+
+  track(name: string): LiveTrackState | undefined {
+    return this.#named(name)?.state;
+  }
+
+  waitFor(
+    name: string,
+    segment: number,
+    part: number | undefined,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<boolean> {
+    const isDone = (): boolean => {
+      const state = this.track(name);
+      return this.#isClosed || (state !== undefined && hasReached(state, { segment, part }));
+    };
+    return this.#waiters.wait(isDone, options);
+  }
+
+  init(name: string, config: number): Uint8Array | undefined {
+    return this.#named(name)?.inits[config];
+  }
+
+  async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
+    return this.#named(name)?.read(segment, part);
+  }
+
+  /** An encoder has connected, or a slate begins. */
+  beginSession(wallMs: number, kind: SessionKind): void {
+    this.#cutter.beginSession();
+    this.#writer.append([writeFact({ type: 'session', wallMs, kind })]);
+  }
+
+  /** Never waits. */
+  write(packet: IngestPacket): void {
+    if (!this.#isClosed) this.#cutter.write(packet);
+  }
+
+  /** The encoder has left: what it sent becomes visible as a complete segment. */
+  endSession(): void {
+    if (!this.#isClosed) this.#cutter.endSession();
+  }
+
+  /**
+   * Makes the file an ordinary MP4 and the blob of the recording; undefined, and no blob, if there
+   * are no frames. It can be called again after an error.
+   * @throws what prevents the writing
+   */
+  async finish(): Promise<FinishedRecording | undefined> {
+    this.#close();
+    await this.#writer.drain();
+    const recordsEnd = this.#writer.endBytes;
+    const movie = await writeRecordingMovie((offset, length) => this.#writer.read(offset, length), recordsEnd);
+    if (!movie) {
+      await this.discard();
+      return undefined;
+    }
+    const { sizeBytes } = await this.#writer.commit(movie.bytes, writeRecordsEnd(recordsEnd));
+    this.#isCommitted = true;
+    return { durationSeconds: movie.durationSeconds, sizeBytes };
+  }
+
+  /** Ends the session and keeps the file, so that another process continues it. */
+  async suspend(): Promise<void> {
+    this.endSession();
+    this.#isClosed = true;
+    this.#waiters.notify();
+    await this.#writer.drain();
+    await this.#writer.suspend();
+  }
+
+  /** Removes the file. */
+  async discard(): Promise<void> {
+    this.#close();
+    await this.#writer.discard();
+  }
+
+  #close(): void {
+    this.endSession();
+    this.#isClosed = true;
+    if (!this.#isPlayable && this.#deciding) this.#declareTarget();
+    for (const track of this.#all()) track.end();
+    this.#waiters.notify();
+  }
+
+  #all(): RecordedTrack[] {
+    const { video, audio } = this.#tracks;
+    return [...(video ? [video] : []), ...(audio ? [audio] : [])];
+  }
+
+  #named(name: string): RecordedTrack | undefined {
+    return this.#all().find(({ state }) => state.info.name === name);
+  }
+
+  /** The track that decides where segments end. */
+  get #deciding(): RecordedTrack | undefined {
+    return this.#tracks.video ?? this.#tracks.audio;
+  }
+
+  async #readFile(offset: number, length: number): Promise<Uint8Array> {
+    if (!this.#isCommitted) return this.#writer.read(offset, length);
+    const { blobs, key } = this.#options;
+    const stream = await blobs.read(key, { start: offset, end: offset + length });
+    return Buffer.concat(((await stream?.toArray()) ?? []) as Buffer[]);
+  }
+
+  #started(ticks: number): void {
+    this.#anchor = { wallMs: this.#options.clock.now().getTime(), ticks };
+    if (this.#hasFrames) return;
+    this.#hasFrames = true;
+    this.#options.events.firstFrame();
+  }
+
+  #wallMs(seconds: number): number {
+    return this.#anchor.wallMs + seconds * 1000 - (this.#anchor.ticks * 1000) / LIVE_TIMESCALE;
+  }
+
+  #addVideoConfig(number: number, { facts, reorderTicks, frameRate }: CutVideoConfig): void {
+    const { codec, codecs, record, width, height } = facts;
+    const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
+    this.#tracks.video ??= new RecordedTrack(
+      { name: rungName(facts), kind: 'video', timescale: LIVE_TIMESCALE, codecs, bandwidth: 0, width, height },
+      (offset, length) => this.#readFile(offset, length),
+    );
+    this.#tracks.video.inits[number] = liveVideoInit(facts, reorderTicks);
+    this.#tracks.video.update({ codecs, width, height, ...rate });
+    const text = Buffer.from(record).toString('base64');
+    const fact = { type: 'video-config', config: number, codec, record: text, reorderTicks } as const;
+    this.#writer.append([writeFact({ ...fact, ...(frameRate && { frameRate }) })]);
+  }
+
+  #addAudioConfig(number: number, { facts, timescale }: CutAudioConfig): void {
+    const { codecs, channels, record } = facts;
+    this.#tracks.audio ??= new RecordedTrack(
+      { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },
+      (offset, length) => this.#readFile(offset, length),
+    );
+    this.#tracks.audio.inits[number] = liveAudioInit(facts, timescale);
+    this.#tracks.audio.update({ codecs, channels });
+    const text = Buffer.from(record).toString('base64');
+    this.#writer.append([writeFact({ type: 'audio-config', config: number, record: text, timescale })]);
+  }
+
+  #addPart(cut: CutPart): void {
+    const { samples, data, ...times } = cut;
+    const track = this.#tracks[cut.track]!;
+    const part: PartRecord = { ...times, wallMs: this.#wallMs(cut.startTicks / track.state.info.timescale) };
+    this.#fragments += 1;
+    const bytes = writeFragment({ sequence: this.#fragments, baseDecodeTicks: cut.startTicks, samples, data });
+    const offset = this.#writer.append([writePartHead(part, bytes.length), bytes]);
+    if (this.#isClosed) return;
+    track.add(part, offset + PART_HEAD_BYTES, bytes.length, bytes);
+    track.trim(this.#times.targetSeconds, this.#writer.writtenBytes);
+    this.#checkPlayable();
+    this.#waiters.notify();
+  }
+
+  #complete(kind: TrackKind, segment: number, empty: EmptySegment | undefined): void {
+    const track = this.#tracks[kind];
+    if (!track) return;
+    if (empty) {
+      const { timescale } = track.state.info;
+      const record: EmptyRecord = {
+        track: kind,
+        segment,
+        startTicks: Math.round(empty.startSeconds * timescale),
+        durationTicks: Math.round(empty.durationSeconds * timescale),
+        discontinuity: empty.discontinuity,
+        wallMs: this.#wallMs(empty.startSeconds),
+      };
+      this.#writer.append([writeFact({ type: 'empty', ...record })]);
+      track.addEmpty(record);
+    } else track.complete();
+    this.#checkPlayable();
+    this.#waiters.notify();
+  }
+
+  #checkPlayable(): void {
+    if (this.#isPlayable || !this.#deciding) return;
+    const { state, completeCount, endTicks } = this.#deciding;
+    const isLow = this.#options.latencyMode === 'low';
+    const startTicks = state.segments[0]?.startTicks ?? 0;
+    const hasSecond = (endTicks - startTicks) / state.info.timescale >= PLAYABLE_LOW_SECONDS;
+    if (isLow ? completeCount === 0 && !hasSecond : completeCount < PLAYABLE_SEGMENTS) return;
+    this.#declareTarget();
+    this.#options.events.playable();
+  }
+
+  #declareTarget(): void {
+    this.#isPlayable = true;
+    const { leastSeconds, targetSeconds } = MODES[this.#options.latencyMode];
+    const { segments, info } = this.#deciding!.state;
+    const longest = Math.max(...segments.map(({ durationTicks }) => durationTicks / info.timescale));
+    const declared = targetSeconds ?? Math.min(Math.max(leastSeconds, Math.round(longest)), MAX_TARGET_SECONDS);
+    this.#times = { ...this.#times, targetSeconds: declared };
+    this.#cutter.targetSeconds = declared;
+    this.#writer.append([writeFact({ type: 'target', targetSeconds: declared })]);
+  }
+
+  #forcedCut(): void {
+    if (this.#hasForcedCut) return;
+    this.#hasForcedCut = true;
+    this.#options.events.forcedCut();
+  }
+
+  #problem(reason: string): void {
+    if (this.#problems.has(reason)) return;
+    this.#problems.add(reason);
+    this.#options.events.problem(reason);
+  }
+
+  #fail(failure: RecordingFailure, error: unknown): void {
+    const { logger, assetId, events } = this.#options;
+    this.#isClosed = true;
+    logger.error({ asset_id: assetId, failure, error }, 'recording of a live stream failed');
+    events.failed(failure, error);
+  }
+}

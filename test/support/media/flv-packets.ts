@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import type { AudioPacket, IngestPacket, VideoPacket } from '#kinora/live/ingest.js';
+import { readAudioTag, readVideoTag } from '#kinora/live/rtmp/flv-tags.js';
+
+const FILE_HEADER_BYTES = 13;
+const TAG_HEADER_BYTES = 11;
+const AUDIO = 8;
+const VIDEO = 9;
+
+/** The tags of an FLV file as an encoder would send them over RTMP. */
+export const readFlvPackets = (path: string): IngestPacket[] => {
+  const file = readFileSync(path);
+  const packets: IngestPacket[] = [];
+  for (let at = FILE_HEADER_BYTES; at + TAG_HEADER_BYTES <= file.length; ) {
+    const sizeBytes = file.readUIntBE(at + 1, 3);
+    const ms = file.readUIntBE(at + 4, 3) + file[at + 7]! * 2 ** 24;
+    const start = at + TAG_HEADER_BYTES;
+    const packet = toPacket(file[at]!, Buffer.from(file.subarray(start, start + sizeBytes)), ms);
+    if (packet) packets.push(packet);
+    at = start + sizeBytes + 4;
+  }
+  return packets;
+};
+
+const toPacket = (type: number, body: Buffer, dtsMs: number): IngestPacket | undefined => {
+  if (type === VIDEO) {
+    const tag = readVideoTag(body);
+    if (tag.kind === 'config') return { kind: 'video-config', config: { codec: tag.codec, record: tag.record } };
+    if (tag.kind !== 'frame') return undefined;
+    const { isKey, compositionMs, data } = tag;
+    return { kind: 'video', dtsMs, compositionMs, isKey, data };
+  }
+  if (type !== AUDIO) return undefined;
+  const tag = readAudioTag(body);
+  if (tag.kind === 'config') return { kind: 'audio-config', config: { codec: 'aac', record: tag.record } };
+  return tag.kind === 'frame' ? { kind: 'audio', dtsMs, data: tag.data } : undefined;
+};
+
+/** The same packets at another time of the encoder's clock. */
+export const shiftPackets = (packets: readonly IngestPacket[], ms: number): IngestPacket[] =>
+  packets.map((packet) => (isFrame(packet) ? { ...packet, dtsMs: packet.dtsMs + ms } : packet));
+
+export const isFrame = (packet: IngestPacket): packet is VideoPacket | AudioPacket =>
+  packet.kind === 'video' || packet.kind === 'audio';
