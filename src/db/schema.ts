@@ -56,9 +56,9 @@ export interface Schema {
     environment_id: string;
     created_at: Generated<Date>;
     status: Generated<'preparing' | 'ready' | 'errored'>;
-    progress_state: Generated<'ingesting' | 'transcoding' | 'completed' | 'errored'>;
+    progress_state: Generated<'ingesting' | 'transcoding' | 'completed' | 'errored' | 'live'>;
     progress: Generated<number>;
-    ingest_type: 'on_demand_url' | 'on_demand_direct_upload' | 'on_demand_clip';
+    ingest_type: 'on_demand_url' | 'on_demand_direct_upload' | 'on_demand_clip' | 'live_rtmp' | 'live_srt';
     upload_id: string | null;
     video_quality: VideoQuality;
     max_resolution_tier: '1080p' | '1440p' | '2160p';
@@ -87,6 +87,9 @@ export interface Schema {
     chapters: JSONColumnType<StoredChapters> | null;
     request_id: string | null;
     frames_lost: string | null;
+    live_stream_id: string | null;
+    is_live: Generated<boolean>;
+    recording_times: JSONColumnType<RecordingTime[]> | null;
   };
   asset_failure: {
     asset_id: string;
@@ -115,11 +118,52 @@ export interface Schema {
   playback_id: {
     id: string;
     seq: GeneratedAlways<number>;
-    asset_id: string;
+    asset_id: string | null;
+    live_stream_id: string | null;
     environment_id: string;
     policy: 'public' | 'signed' | 'drm';
     drm_configuration_id: string | null;
     created_at: Generated<Date>;
+  };
+  live_stream: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    created_at: Generated<Date>;
+    status: Generated<'idle' | 'active' | 'disabled'>;
+    stream_key: string;
+    stream_key_hash: string;
+    srt_passphrase: string;
+    latency_mode: 'standard' | 'reduced' | 'low';
+    reconnect_window: number | null;
+    use_slate_for_standard_latency: boolean;
+    reconnect_slate_url: string | null;
+    max_continuous_duration: number;
+    audio_only: boolean;
+    is_test: boolean;
+    embedded_subtitles: JSONColumnType<EmbeddedSubtitles[]> | null;
+    generated_subtitles: JSONColumnType<LiveSubtitles[]> | null;
+    passthrough: string | null;
+    meta: JSONColumnType<Record<string, string>> | null;
+    new_asset_settings: JSONColumnType<Record<string, unknown>> | null;
+    connected: Generated<boolean>;
+    recording: Generated<boolean>;
+    ingest_protocol: 'rtmp' | 'srt' | null;
+    active_asset_id: string | null;
+    disconnected_at: Date | null;
+    node_id: string | null;
+    next_sequence: Generated<number>;
+    next_discontinuity: Generated<number>;
+  };
+  simulcast_target: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    live_stream_id: string;
+    url: string;
+    stream_key: string | null;
+    passthrough: string | null;
+    status: Generated<'idle' | 'starting' | 'broadcasting' | 'errored'>;
+    error_severity: 'normal' | 'fatal' | null;
   };
   drm_configuration: {
     id: string;
@@ -399,6 +443,7 @@ export interface Schema {
     resolution_tier: string | null;
     video_quality: VideoQuality;
     passthrough: string | null;
+    live_stream_id: string | null;
   };
 }
 
@@ -471,6 +516,31 @@ export interface TransferPart {
 export interface TransferTail {
   readonly key: string;
   readonly bytes: number;
+}
+
+/** What one connection of an encoder, or a slate between two, adds to a recording. */
+export interface RecordingTime {
+  /** ISO 8601. */
+  readonly started_at: string;
+  /** In seconds; absent while it grows. */
+  readonly duration?: number;
+  readonly type: 'content' | 'slate';
+}
+
+/** Captions inside the video of a live stream (CEA-608). */
+export interface EmbeddedSubtitles {
+  readonly name?: string;
+  readonly passthrough?: string;
+  readonly language_code?: string;
+  readonly language_channel?: 'cc1' | 'cc2' | 'cc3' | 'cc4';
+}
+
+/** Subtitles to recognize in a live stream. */
+export interface LiveSubtitles {
+  readonly name?: string;
+  readonly passthrough?: string;
+  readonly language_code?: string;
+  readonly transcription_vocabulary_ids?: readonly string[];
 }
 
 /** A playback ID of an upload that plays before it is complete. */

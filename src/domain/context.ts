@@ -3,6 +3,7 @@ import type { Row } from '../db/schema.js';
 import type { BucketPath } from '../lib/bucket-url.js';
 import type { Clock } from '../lib/clock.js';
 import type { Queue } from '../queue/queue.js';
+import type { LiveControl } from './live/live-control.js';
 import type { ArtifactUrls } from './signing/artifact-urls.js';
 import type { WireFormat } from './wire-format.js';
 
@@ -37,6 +38,8 @@ export interface DomainContext {
   readonly recognizesSpeech: boolean;
   /** Undefined on a server without robots. */
   readonly assetHook: AssetHook | undefined;
+  /** Ends broadcasts. */
+  readonly live: LiveControl;
   /** The URL of this API without a trailing slash; known once the server listens. */
   apiUrl(): string;
   /** Called after the commit, so that caches drop what may no longer be served. */

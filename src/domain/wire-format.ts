@@ -1,6 +1,7 @@
 import type { Row } from '../db/schema.js';
+import type { LiveStreamView } from '../db/tables/live/live-stream.js';
 import type { AssetView, RenditionRecord, ShotsView, TrackRecord } from './asset-view/asset-view.js';
-import type { UploadRequest, VideoQuality } from './requests/asset-request.js';
+import type { AssetRequest, UploadRequest, VideoQuality } from './requests/asset-request.js';
 
 /**
  * How resources and requests look as JSON. `api/wire-format.ts` implements it; it is an interface,
@@ -17,9 +18,20 @@ export interface WireFormat {
   /** `asset` identifies the shots for receivers. */
   shotsEvent(view: ShotsView, asset: Pick<Row<'asset'>, 'passthrough' | 'meta'>): object;
   uploadEvent(upload: Row<'upload'>): object;
+  liveStreamEvent(liveStream: LiveStreamView): object;
+  liveStreamWarning(
+    liveStream: Row<'live_stream'>,
+    warning: { readonly type: string; readonly message: string },
+  ): object;
+  simulcastTargetEvent(target: Row<'simulcast_target'>): object;
   webhook(webhook: Row<'webhook'>): object;
   /** The body of a request for an upload. @throws KinoraError `invalid_parameters` */
   readUpload(body: unknown, defaultVideoQuality: VideoQuality): UploadRequest;
+  /**
+   * The settings for the assets of a live stream, which were valid when they were stored.
+   * @throws KinoraError `invalid_parameters`
+   */
+  readLiveAsset(newAssetSettings: object): AssetRequest;
   /** The body of a request for a playback restriction. @throws KinoraError `invalid_parameters` */
   readPlaybackRestriction(body: unknown): Pick<Row<'playback_restriction'>, 'referrer' | 'user_agent'>;
 }

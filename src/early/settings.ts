@@ -19,7 +19,10 @@ export interface StoredOverlay {
 
 export interface SettingsContext {
   readonly assetId: string;
-  readonly row: { readonly asset: Pick<Row<'asset'>, 'video_quality' | 'max_resolution_tier' | 'is_test'> };
+  readonly row: {
+    readonly asset: Pick<Row<'asset'>, 'video_quality' | 'max_resolution_tier' | 'is_test'> &
+      Partial<Pick<Row<'asset'>, 'live_stream_id'>>;
+  };
 }
 
 /** The asset's settings for frames and audio. */
@@ -30,6 +33,7 @@ export const readSettings = (
   quality: asset.video_quality,
   maxResolutionTier: asset.max_resolution_tier,
   isTest: asset.is_test,
+  isRecording: (asset.live_stream_id ?? null) !== null,
   placeOverlays: (frame) => placeOverlays(assetId, overlays, frame),
 });
 

@@ -124,7 +124,8 @@ describeOnBothEngines('the number of statements', (database) => {
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const early = { planOf: () => undefined, uploadOf: () => undefined };
-    const finder = new PlayableFinder({ database: database(), clock, early, maxBytes: 2 ** 20 });
+    const feeds = { ofAsset: () => undefined, ofStream: () => undefined };
+    const finder = new PlayableFinder({ database: database(), clock, early, feeds, maxBytes: 2 ** 20 });
     const findAll = () => Promise.all(playbackIds.map((id) => finder.find(id)));
     const before = await findAll();
     const statements = await statementsOf(async () => {

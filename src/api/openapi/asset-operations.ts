@@ -32,7 +32,7 @@ export const assetOperations = {
     query: {
       ...pagingWithCursor(),
       upload_id: Type.String({ description: 'Only the asset of this upload' }),
-      live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
+      live_stream_id: Type.String({ description: 'Only recordings of this live stream' }),
     },
     response: listWithCursor(AssetResponse),
   },
@@ -111,7 +111,7 @@ export const assetOperations = {
   findPlaybackIdOwner: {
     ...playbackIds,
     summary: 'Retrieve the owner of a playback ID',
-    details: 'Finds the asset that a playback ID belongs to.',
+    details: 'Finds the asset or the live stream that a playback ID belongs to.',
     response: one(PlaybackIdOwnerResponse),
   },
 } as const satisfies Record<string, Description>;

@@ -2,6 +2,7 @@ import { type OperationId, operations } from '../operations.js';
 import type { ApiPart } from './api-part.js';
 import { assetOperations } from './asset-operations.js';
 import { type Description, pathParameters } from './description.js';
+import { liveOperations } from './live-operations.js';
 import { playbackOperations } from './playback-operations.js';
 import { renditionOperations } from './rendition-operations.js';
 import { examples, examplesAfter } from './response-examples.js';
@@ -14,6 +15,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
   ...trackOperations,
   ...renditionOperations,
   ...uploadOperations,
+  ...liveOperations,
   ...playbackOperations,
   ...systemOperations,
 };

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { permissions } from '../../domain/access/permissions.js';
 import type { ApiPart } from './api-part.js';
+import { liveExamples, liveExamplesAfter } from './live-examples.js';
 
 type Json = Record<string, unknown>;
 
@@ -123,6 +124,7 @@ const delivery = {
 
 /** By the title of the schema. */
 export const examples: Readonly<Record<string, Json>> = {
+  ...liveExamples,
   Asset: asset,
   PlaybackId: playbackId,
   PlaybackIdOwner: { ...playbackId, object: { type: 'asset', id: ASSET_ID } },
@@ -205,6 +207,7 @@ const { url: _, ...sentUpload } = upload;
 
 /** Resources right after an operation, where they differ from those that exist for a while. */
 export const examplesAfter: Readonly<Record<string, Json>> = {
+  ...liveExamplesAfter,
   createAsset: newAsset,
   updateAsset: { ...asset, meta: { ...meta, title: 'Harbor walk, second day' } },
   updateMasterAccess: { ...asset, master_access: 'temporary', master: { status: 'preparing' } },

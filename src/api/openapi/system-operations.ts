@@ -142,7 +142,7 @@ export const systemOperations = {
       ...paging({ default: 100, max: 100 }),
       ...timeframe('Start and end in Unix seconds; by default, the hour that ended 12 hours ago'),
       asset_id: Type.String({ description: 'Only usage of this asset' }),
-      live_stream_id: Type.String({ description: 'Always returns an empty list, because there are no live streams' }),
+      live_stream_id: Type.String({ description: 'Only usage of recordings of this live stream' }),
     },
     response: listWithTimeframe(DeliveryUsageResponse),
   },

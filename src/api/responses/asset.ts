@@ -25,13 +25,14 @@ export const AssetResponse = Fields(
     created_at: unixSeconds('When the asset was created'),
     progress: Fields(
       {
-        state: Enum(['ingesting', 'transcoding', 'completed', 'errored'], {
-          description: 'The current step. `transcoding` occurs only when the file has to be converted first',
+        state: Enum(['ingesting', 'transcoding', 'completed', 'errored', 'live'], {
+          description:
+            'The current step. `transcoding` occurs only when the file has to be converted first, `live` while a live stream is recorded',
         }),
         progress: Numeric({
           minimum: -1,
           maximum: 100,
-          description: 'How much of the conversion is done, in percent; 100 when completed, -1 when errored',
+          description: 'How much of the conversion is done, in percent; 100 when completed, -1 when errored or live',
         }),
       },
       { description: 'How far the processing of the asset is' },
@@ -79,12 +80,30 @@ export const AssetResponse = Fields(
     max_resolution_tier: Enum(['1080p', '1440p', '2160p'], {
       description: 'The largest resolution to store and stream',
     }),
-    ingest_type: Enum(['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip'], {
-      description: 'Where the main file came from: a URL, a direct upload or another asset',
+    ingest_type: Enum(['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip', 'live_rtmp', 'live_srt'], {
+      description: 'Where the main file came from: a URL, a direct upload, another asset or a live stream',
     }),
     test: Optional(Flag({ description: 'Whether this is a test asset. Present only when true' })),
     upload_id: Optional(id('ID of the direct upload that the asset was made from')),
     source_asset_id: Optional(id('ID of the asset that this clip was made from')),
+    live_stream_id: Optional(id('ID of the live stream that the asset was recorded from')),
+    is_live: Optional(
+      Flag({
+        description: 'Whether the broadcast goes on. Present on recordings of live streams',
+      }),
+    ),
+    recording_times: Optional(
+      Type.Array(
+        Fields({
+          started_at: Text({ format: 'date-time', description: 'When the recording started, as an ISO 8601 time' }),
+          duration: Optional(seconds('How much was recorded. Absent while it grows')),
+          type: Enum(['content', 'slate'], {
+            description: '`content` of an encoder, or a `slate` that was shown while it was lost',
+          }),
+        }),
+        { description: 'Each connection of an encoder, in order. Present on recordings of live streams' },
+      ),
+    ),
     passthrough: Optional(passthrough('. Present when set')),
     meta: Optional(Meta),
     directives: Optional(
@@ -152,6 +171,9 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     test: asset.is_test ? true : undefined,
     upload_id: asset.upload_id,
     source_asset_id: asset.source_asset_id,
+    live_stream_id: asset.live_stream_id,
+    is_live: asset.live_stream_id === null ? undefined : asset.is_live,
+    recording_times: asset.recording_times,
     passthrough: asset.passthrough,
     meta: asset.meta,
     non_standard_input_reasons: asset.non_standard_input_reasons,
@@ -192,6 +214,6 @@ export const serializeAssetEvent = (view: AssetView): object => ({
 });
 
 export const serializeAssetWarning = (
-  { id, status, passthrough, meta, upload_id, source_asset_id }: AssetView['asset'],
+  { id, status, passthrough, meta, upload_id, source_asset_id, live_stream_id }: AssetView['asset'],
   warning: { readonly type: string; readonly message: string },
-): object => withoutNulls({ id, status, passthrough, meta, upload_id, source_asset_id, warning });
+): object => withoutNulls({ id, status, passthrough, meta, upload_id, source_asset_id, live_stream_id, warning });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { PlaybackIdRecord } from '../../domain/asset-view/asset-view.js';
+import type { OwnedPlaybackId, PlaybackIdRecord } from '../../domain/asset-view/asset-view.js';
 import { id } from '../schemas/response.js';
 import { type Wire, withoutNulls } from '../wire.js';
 
@@ -14,10 +14,15 @@ export const PlaybackIdResponse = Fields(
     }),
     drm_configuration_id: Optional(id('ID of the DRM configuration. Present when the policy is `drm`')),
   },
-  { title: 'PlaybackId', description: 'A public identifier of an asset. Its policy decides who can play' },
+  {
+    title: 'PlaybackId',
+    description: 'A public identifier of an asset or a live stream. Its policy decides who can play',
+  },
 );
 
-export const serializePlaybackId = ({ id, policy, drm_configuration_id }: PlaybackIdRecord): Wire =>
+type PlaybackIdFields = Pick<PlaybackIdRecord, 'id' | 'policy' | 'drm_configuration_id'>;
+
+export const serializePlaybackId = ({ id, policy, drm_configuration_id }: PlaybackIdFields): Wire =>
   withoutNulls({ id, policy, drm_configuration_id });
 
 export const PlaybackIdOwnerResponse = Fields(
@@ -25,16 +30,19 @@ export const PlaybackIdOwnerResponse = Fields(
     ...PlaybackIdResponse.properties,
     object: Fields(
       {
-        type: Enum(['asset'], { description: 'Kind of the owner. Always `asset`' }),
-        id: id('ID of the asset that the playback ID plays'),
+        type: Enum(['asset', 'live_stream'], { description: 'Kind of the owner' }),
+        id: id('ID of what the playback ID plays'),
       },
       { description: 'The resource that the playback ID belongs to' },
     ),
   },
-  { title: 'PlaybackIdOwner', description: 'A playback ID together with the asset that it plays' },
+  { title: 'PlaybackIdOwner', description: 'A playback ID together with the asset or live stream that it plays' },
 );
 
-export const serializePlaybackIdOwner = (playbackId: PlaybackIdRecord): Wire => ({
+export const serializePlaybackIdOwner = (playbackId: OwnedPlaybackId): Wire => ({
   ...serializePlaybackId(playbackId),
-  object: { type: 'asset', id: playbackId.asset_id },
+  object:
+    playbackId.asset_id === null
+      ? { type: 'live_stream', id: playbackId.live_stream_id }
+      : { type: 'asset', id: playbackId.asset_id },
 });

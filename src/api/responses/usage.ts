@@ -22,6 +22,7 @@ const tierSeconds = (tier: string) =>
 export const DeliveryUsageResponse = Fields(
   {
     asset_id: id('ID of the asset that was delivered'),
+    live_stream_id: Optional(id('ID of the live stream that the asset was recorded from')),
     asset_state: Enum(['ready', 'errored', 'deleted'], { description: 'State of the asset now' }),
     asset_duration: Optional(Numeric({ description: 'Length of the asset in seconds. Absent if unknown' })),
     asset_resolution_tier: Optional(Text({ description: 'The `resolution_tier` of the asset. Absent if unknown' })),
@@ -48,6 +49,7 @@ export const DeliveryUsageResponse = Fields(
 export const serializeDeliveryReport = ({ asset, tiers }: DeliveryReport) =>
   withoutNulls({
     asset_id: asset.id,
+    live_stream_id: asset.live_stream_id,
     asset_state: asset.state,
     asset_duration: asset.duration_seconds,
     asset_resolution_tier: asset.resolution_tier,

@@ -32,7 +32,7 @@ export const renditionResolution = (words: object = {}) =>
       'Size of the file. `highest` is the best stored resolution, `audio-only` an M4A file, and others are MP4 files that fit a frame of this height. The video is never enlarged',
   });
 
-const StaticRendition = Type.Object({
+export const StaticRendition = Type.Object({
   resolution: renditionResolution({ 'x-when-absent': `must be one of: ${resolutions.join(', ')}` }),
   passthrough: Type.Optional(passthrough(' with the rendition')),
 });

@@ -52,6 +52,13 @@ export const writeOut = (
     else if (Array.isArray(value))
       full[name] = value.map((input, index) => withoutIgnoredSettings(input, index + firstPosition));
   }
+  return writeOutPolicies(full, problems);
+};
+
+/** The same for `playback_policies`, which live streams have too. */
+export const writeOutPolicies = (body: Record<string, unknown>, problems: Problems): Record<string, unknown> => {
+  const full = { ...body };
+  if (full.playback_policies != null) delete full.playback_policy;
   for (const name of ['playback_policies', 'playback_policy']) {
     if (typeof full[name] === 'string') full[name] = [full[name]];
     const value = full[name];
@@ -62,6 +69,10 @@ export const writeOut = (
   }
   return full;
 };
+
+/** Each value that occurs more than once. */
+export const findRepeated = <T>(values: readonly T[]): Set<T> =>
+  new Set(values.filter((value, index) => values.indexOf(value) < index));
 
 /** The result is valid only if no problem was found. */
 export const toRequest = (
@@ -129,8 +140,7 @@ export const validateTogether = (
   const resolutions = request.staticRenditions
     .map(({ resolution }) => resolution)
     .filter((name, index) => name !== undefined && !problems.has(['static_renditions', index, 'resolution']));
-  const repeated = resolutions.filter((name, index) => resolutions.indexOf(name) < index);
-  for (const resolution of new Set(repeated)) {
+  for (const resolution of findRepeated(resolutions)) {
     problems.add(['static_renditions'], `contains a duplicate resolution: ${resolution}`);
   }
 };

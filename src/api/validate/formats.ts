@@ -5,6 +5,9 @@ import { bucketObjectOf } from '../../lib/bucket-url.js';
 const OVERLAY_LENGTH = /^(-?\d+(?:\.\d+)?)(?:%|px)$/;
 const OPACITY = /^(\d+(?:\.\d+)?)%$/;
 
+/** `rtmp:`, `rtmps:` or `srt:` with a host. */
+const SIMULCAST_URL = /^(?:rtmps?|srt):\/\/[^\s\\/?#]+(?:[/?][^\s\\]*)?$/i;
+
 const MAX_ADDRESS_CHARACTERS = 2048;
 
 const MAX_PHRASE_CHARACTERS = 32;
@@ -39,6 +42,8 @@ export const formats: Readonly<Record<string, (text: string) => string | undefin
   'input-url': (text) =>
     isWebUrl(text) || assetIdOfUrl(text) || bucketObjectOf(text) ? undefined : 'must be a valid URL',
   'source-url': (text) => (isWebUrl(text) || assetIdOfUrl(text) ? undefined : 'must be a valid URL'),
+  'image-url': (text) => (text === '' || isWebUrl(text) ? undefined : 'must be a valid URL'),
+  'simulcast-url': (text) => (SIMULCAST_URL.test(text) && URL.canParse(text) ? undefined : 'must be a valid URL'),
   'webhook-address': (text) =>
     isWebUrl(text) && [...text].length <= MAX_ADDRESS_CHARACTERS ? undefined : 'must be a valid URL',
   'vocabulary-phrase': (text) =>

@@ -8,6 +8,8 @@ export interface AssetView extends Pick<AssetViewRow, 'asset' | 'playbackIds' | 
 }
 
 export type PlaybackIdRecord = AssetViewRow['playbackIds'][number];
+/** A playback ID with its owner: an asset or a live stream. */
+export type OwnedPlaybackId = Row<'playback_id'>;
 export type TrackRecord = AssetViewRow['tracks'][number];
 export type RenditionRecord = AssetViewRow['renditions'][number];
 

@@ -45,6 +45,8 @@ export interface NewAsset {
   /** Reserved before, one for each policy; without them, new ones are made. */
   readonly playbackIds?: readonly string[];
   readonly requestId?: string | undefined;
+  /** The live stream whose broadcast is recorded; the recording queues the ingest when it ends. */
+  readonly live?: { readonly liveStreamId: string; readonly protocol: 'rtmp' | 'srt'; readonly startedAt: Date };
 }
 
 /**
@@ -54,16 +56,16 @@ export interface NewAsset {
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
-  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId }: NewAsset,
+  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId, live }: NewAsset,
 ): Promise<AssetView> => {
   const { settings } = request;
   const createdAt = context.clock.now();
-  const clippedId = uploadId === null ? clippedAssetId(request) : undefined;
+  const clippedId = uploadId === null && !live ? clippedAssetId(request) : undefined;
   const asset = await insertAsset(tx, {
     id: assetId,
     environment_id: environmentId,
     created_at: createdAt,
-    ingest_type: ingestType(uploadId, clippedId),
+    ingest_type: live ? `live_${live.protocol}` : ingestType(uploadId, clippedId),
     upload_id: uploadId,
     source_asset_id: clippedId ?? null,
     ...settings,
@@ -71,6 +73,7 @@ export const insertNewAsset = async (
     directives: settings.directives && JSON.stringify(settings.directives),
     static_renditions_status: settings.mp4_support === 'none' ? null : 'preparing',
     request_id: requestId ?? null,
+    ...(live && liveColumns(live)),
   });
   const clip = clippedId !== undefined && { id: assetId, sourceId: clippedId };
   if (clip) await attachClip(tx, environmentId, clip, request);
@@ -80,13 +83,21 @@ export const insertNewAsset = async (
   const renditions = await insertRequestedRenditions(context, tx, assetId, request.staticRenditions);
   const policies = [...request.playbackPolicies.map((policy) => ({ policy })), ...request.advancedPlaybackPolicies];
   const playbackIds = await makePlaybackIds(tx, { environmentId, assetId, createdAt }, policies, reserved);
-  await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
+  if (!live) await context.queue.enqueue(queues.ingest, { assetId }, {}, tx);
   if (settings.is_test) await limitTestAsset(context, tx, asset);
   await recordAssetEvent(context, tx, 'video.asset.created', assetId);
   if (pending.length > 0) await recordAssetWarning(context, tx, asset, describePending(pending));
   for (const rendition of renditions) await recordRenditionEvent(context, tx, environmentId, 'created', rendition);
   return { asset, playbackIds, tracks: [], master: viewMaster(context, asset), renditions };
 };
+
+const liveColumns = ({ liveStreamId, startedAt }: NonNullable<NewAsset['live']>) => ({
+  live_stream_id: liveStreamId,
+  is_live: true,
+  progress_state: 'live' as const,
+  progress: -1,
+  recording_times: JSON.stringify([{ started_at: startedAt.toISOString(), type: 'content' }]),
+});
 
 const MAX_NAMES = 10;
 

@@ -17,12 +17,17 @@ import { cancelMaster } from './master-access.js';
 /**
  * Deletes an asset in any state: removes its rows immediately, stops a running ingest, and removes
  * files in the background.
- * @throws KinoraError `not_found`
+ * @throws KinoraError `not_found`; `invalid_parameters` while a live stream is recorded into it
  */
 export const deleteAsset = async (context: DomainContext, environmentId: string, assetId: string): Promise<void> => {
   if (!isId(assetId)) throw new KinoraError('not_found');
   const playbackIds = await context.database.transaction(async (tx) => {
     if (!(await lockAsset(tx, environmentId, assetId, 'forRemoval'))) throw new KinoraError('not_found');
+    const asset = (await findAssetById(tx, assetId))!;
+    if (asset.is_live)
+      throw new KinoraError('invalid_parameters', {
+        messages: ['The asset is being recorded; complete the live stream first'],
+      });
     const removedIds = await listPlaybackIds(tx, [assetId]);
     await recordAssetEvent(context, tx, 'video.asset.deleted', assetId);
     await keepDeletedAsset(tx, assetId, context.clock.now());
@@ -30,7 +35,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     const tracks = await listTracks(tx, [assetId]);
     const borrowed = await listBorrowedFiles(tx, assetId);
     const renditions = await listStaticRenditions(tx, [assetId]);
-    await cancelMaster(context, tx, (await findAssetById(tx, assetId))!);
+    await cancelMaster(context, tx, asset);
     const shots = await findShots(tx, assetId);
     if (shots) await context.queue.cancel(queues.findShots, shots.order_id, tx);
     await context.assetHook?.beforeRemoval(context, tx, assetId);

@@ -5,15 +5,16 @@ import { insertAssetFailure } from '../../db/tables/assets/asset-failure.js';
 import {
   countCrash,
   findIngest,
+  firstReadyAt,
   type IngestRow,
   saveEarlyPlayback,
   saveInputFile,
   saveMedia,
   saveSourceValidator,
-  updatePreparing,
+  updateUnfinished,
 } from '../../db/tables/assets/asset-ingest.js';
 import { findMainTrackIds } from '../../db/tables/assets/import-asset.js';
-import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
+import { listTracks } from '../../db/tables/assets/track.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/plan/asset-properties.js';
@@ -27,6 +28,7 @@ import { type EmbeddedStreams, insertEmbeddedTracks, labelName, languageOf } fro
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
+import { assetColumns, mainTrackRows, saveMainTracks } from './main-tracks.js';
 import { startPostReadyWork } from './post-ready-work.js';
 
 export interface ReadyAsset {
@@ -101,14 +103,14 @@ export class IngestState {
       // A run after a restart finds the same problems again; they are reported once.
       const isNews = (await findAssetById(tx, assetId))?.non_standard_input_reasons === null;
       const change = { non_standard_input_reasons: JSON.stringify(reasons) };
-      if ((await updatePreparing(tx, assetId, change)) && isNews)
+      if ((await updateUnfinished(tx, assetId, change)) && isNews)
         await recordAssetEvent(this.#context, tx, 'video.asset.non_standard_input_detected', assetId);
     });
   }
 
   /** `percent` is only used within `transcoding`. */
   async setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void> {
-    await updatePreparing(this.#db, assetId, { progress_state: state, progress: percent });
+    await updateUnfinished(this.#db, assetId, { progress_state: state, progress: percent });
   }
 
   /** Counts a media process crash on this source and returns the new total. */
@@ -117,28 +119,33 @@ export class IngestState {
   }
 
   /**
-   * `ready`, tracks and progress become visible together. False when the asset has been deleted in
-   * the meantime.
+   * `ready`, tracks and progress become visible together. The recording of a live stream may have
+   * been ready before: it is completed. False when the asset has been deleted in the meantime.
    */
   async complete(assetId: string, ready: ReadyAsset): Promise<boolean> {
     const context = this.#context;
     const completed = await context.database.transaction(async (tx) => {
-      const changed = await updatePreparing(tx, assetId, {
+      const now = context.clock.now();
+      const changed = await updateUnfinished(tx, assetId, {
         ...assetColumns(ready.properties),
         status: 'ready',
         progress_state: 'completed',
         progress: 100,
-        ready_at: context.clock.now(),
+        ready_at: firstReadyAt(now),
       });
       if (!changed) return false;
       const ids = await findMainTrackIds(tx, assetId);
-      await insertTracks(tx, trackRows(assetId, ready, await listTracks(tx, [assetId]), ids));
-      await insertGeneratedSubtitles(tx, assetId);
+      const tracks = await listTracks(tx, [assetId]);
+      await saveMainTracks(tx, trackRows(assetId, ready, tracks, ids), tracks);
+      await insertGeneratedSubtitles(tx, changed);
       await announceSideCars(context, tx, assetId);
       await insertEmbeddedTracks(context, tx, assetId, ready.facts, ready.embedded);
       const { chapters } = ready;
       if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
-      await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
+      const isNews = changed.ready_at?.getTime() === now.getTime();
+      if (isNews) await recordAssetEvent(context, tx, 'video.asset.ready', assetId);
+      if (changed.live_stream_id !== null)
+        await recordAssetEvent(context, tx, 'video.asset.live_stream_completed', assetId);
       for (const warning of [...ready.warnings, ...earlyLoss(changed, ready.warnings)]) {
         if (warning.type === 'frames_lost') await saveFramesLost(tx, assetId, warning.message);
         await recordAssetWarning(context, tx, changed, warning);
@@ -154,7 +161,7 @@ export class IngestState {
   async fail(assetId: string, error: unknown, { jobId, hasSource, detail }: IngestFailure): Promise<void> {
     const context = this.#context;
     await context.database.transaction(async (tx) => {
-      const changed = await updatePreparing(tx, assetId, {
+      const changed = await updateUnfinished(tx, assetId, {
         status: 'errored',
         progress_state: 'errored',
         progress: -1,
@@ -186,14 +193,6 @@ const stageOf = (media: IngestRow['media'] | undefined): 'probe' | 'plan' | 'seg
   return media.plan ? 'segments' : 'plan';
 };
 
-const assetColumns = (properties: AssetProperties) => ({
-  duration_seconds: properties.duration,
-  aspect_ratio: properties.aspectRatio ?? null,
-  resolution_tier: properties.resolutionTier,
-  max_stored_resolution: properties.maxStoredResolution,
-  max_stored_frame_rate: properties.maxStoredFrameRate ?? null,
-});
-
 /** The tracks of the main input; those of `sideCars` already have their names. */
 const trackRows = (
   assetId: string,
@@ -201,38 +200,15 @@ const trackRows = (
   sideCars: readonly Row<'track'>[],
   ids: MainTrackIds = {},
 ): NewRow<'track'>[] => {
-  const { videoTrack, audioTrack } = properties;
-  const rows: NewRow<'track'>[] = [];
-  if (videoTrack) {
-    rows.push({
-      id: ids.video ?? newId(),
-      asset_id: assetId,
-      type: 'video',
-      status: 'ready',
-      duration_seconds: videoTrack.duration,
-      max_width: videoTrack.maxWidth,
-      max_height: videoTrack.maxHeight,
-      max_frame_rate: videoTrack.maxFrameRate,
-    });
-  }
-  if (audioTrack) {
-    const { name, language_code: languageCode } = inputSettings;
-    // Among several languages of a file, the main one has its own name too.
-    const usual = embedded.audio.length > 0 ? labelName(facts.audio[0]!, MAIN_AUDIO_NAME) : MAIN_AUDIO_NAME;
-    rows.push({
-      id: ids.audio ?? newId(),
-      asset_id: assetId,
-      type: 'audio',
-      status: 'ready',
-      is_primary: true,
-      name: typeof name === 'string' && name ? name : claimName(usual, takenNames(sideCars, 'audio')),
-      language_code: typeof languageCode === 'string' ? languageCode : languageOf(facts.audio[0]?.language),
-      duration_seconds: audioTrack.duration,
-      max_channels: audioTrack.maxChannels,
-      max_channel_layout: audioTrack.maxChannelLayout,
-    });
-  }
-  return rows;
+  const { name, language_code: languageCode } = inputSettings;
+  const [audio] = facts.audio;
+  // Among several languages of a file, the main one has its own name too.
+  const usual = audio && embedded.audio.length > 0 ? labelName(audio, MAIN_AUDIO_NAME) : MAIN_AUDIO_NAME;
+  return mainTrackRows(assetId, properties, {
+    audioName: typeof name === 'string' && name ? name : claimName(usual, takenNames(sideCars, 'audio')),
+    languageCode: typeof languageCode === 'string' ? languageCode : languageOf(audio?.language),
+    ids,
+  });
 };
 
 /**

@@ -16,7 +16,7 @@ export interface AssetPage {
   readonly next: CursorPosition | null;
 }
 
-/** Newest first. There are no live streams, so a filter by live stream matches no assets. */
+/** Newest first. */
 export const listAssets = async (
   context: DomainContext,
   environmentId: string,
@@ -24,10 +24,9 @@ export const listAssets = async (
   filter: AssetFilter,
 ): Promise<AssetPage> => {
   const { uploadId, liveStreamId } = filter;
-  const matchesNothing = liveStreamId !== undefined || (uploadId !== undefined && !isId(uploadId));
-  if (matchesNothing) return { assets: [], next: null };
+  if ([uploadId, liveStreamId].some((id) => id !== undefined && !isId(id))) return { assets: [], next: null };
   // One more than requested, to find out whether there is a next page.
-  const pageQuery = { ...query, limit: query.limit + 1, uploadId };
+  const pageQuery = { ...query, limit: query.limit + 1, uploadId, liveStreamId };
   const rows = await listAssetViews(context.database, environmentId, pageQuery);
   const page = rows.slice(0, query.limit);
   const last = page.at(-1)?.asset;

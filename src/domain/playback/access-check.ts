@@ -16,7 +16,7 @@ import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.
 import { ChildSigner, type Grant } from '../signing/child-signer.js';
 import { type Audience, rejection, type VerificationKey, verifyToken } from '../signing/verify-token.js';
 import { isRestricted, type ViewerHeaders } from './is-restricted.js';
-import type { Playable } from './playable-finder.js';
+import { isOnAir, type Playable } from './playable-finder.js';
 
 /** The parts of a viewer's request that the decision uses. */
 export interface AccessRequest extends ViewerHeaders {
@@ -159,7 +159,7 @@ export class AccessCheck {
     const expected = { playbackId, environmentId, audience };
     const verified = await verifyToken(token, expected, (id) => this.#findKey(id), this.#clock);
     const { claims, keyId, expiresAtSeconds } = verified;
-    checkParameters[audience](claims, playable.plan?.durationSeconds ?? Number.POSITIVE_INFINITY);
+    checkParameters[audience](claims, playable);
     const restriction = claims.playback_restriction_id ?? '';
     // A value that is not a string can't name a restriction, but it must not disable the check.
     const restrictionId = restriction === '' ? undefined : String(restriction);
@@ -198,16 +198,18 @@ export class AccessCheck {
  * Rejects invalid parameters in a token of an audience; the unknown length of an asset that is not
  * ready rejects nothing.
  */
-const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], durationSeconds: number) => unknown>> = {
-  v: (claims, durationSeconds) => {
-    const parsed = parsePlaybackModifiers(claims, durationSeconds);
+const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], playable: Playable) => unknown>> = {
+  v: (claims, playable) => {
+    const parsed = parsePlaybackModifiers(claims, durationOf(playable), isOnAir(playable));
     if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
   },
-  t: parseThumbnailParameters,
-  g: parseAnimatedParameters,
-  s: parseStoryboardWindow,
+  t: (claims, playable) => parseThumbnailParameters(claims, isOnAir(playable)),
+  g: (claims, playable) => parseAnimatedParameters(claims, durationOf(playable)),
+  s: (claims, playable) => parseStoryboardWindow(claims, durationOf(playable)),
   d: () => undefined,
 };
+
+const durationOf = ({ plan }: Playable): number => plan?.durationSeconds ?? Number.POSITIVE_INFINITY;
 
 const publicAccess = ({ query }: AccessRequest): Access => ({
   signed: false,

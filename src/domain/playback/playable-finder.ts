@@ -2,8 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { Database, Queryable } from '../../db/database.js';
 import { findUploadById } from '../../db/tables/assets/upload.js';
 import {
+  type FoundLiveStream,
   type FoundPlayable,
   findAlternateAudio,
+  findPlayableStreams,
   findPlayables,
   type PlayableTrack,
 } from '../../db/tables/playback/playable.js';
@@ -19,6 +21,7 @@ import {
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/plan/plan-chapters.js';
 import { alternateAudioKey } from '../../storage/keys.js';
+import type { LiveFeed, LiveFeeds } from './live-feed.js';
 
 /** What a playback id leads to. */
 export interface Playable {
@@ -27,7 +30,10 @@ export interface Playable {
   readonly policy: 'public' | 'signed' | 'drm';
   /** Only present for the policy `drm`. */
   readonly drmConfigurationId?: string;
+  /** For a live stream that is not on air, its own ID. */
   readonly assetId: string;
+  /** Only present when the ID is that of a live stream. */
+  readonly liveStreamId?: string;
   readonly status: 'preparing' | 'ready' | 'errored';
   readonly meta: Readonly<Record<string, string>>;
   /** In seconds, for images whose request has no time. */
@@ -40,7 +46,13 @@ export interface Playable {
   readonly plan?: Plan;
   /** The asset is preparing but can already be played; the results may still be withdrawn. */
   readonly early?: true;
+  /** The broadcast that is on air, or ended a moment ago. */
+  readonly live?: LiveFeed;
 }
+
+/** Whether only the broadcast can be played: there is no plan of its asset yet. */
+export const isOnAir = <P extends Playable>(playable: P): playable is P & { readonly live: LiveFeed } =>
+  playable.live !== undefined && playable.plan === undefined;
 
 /** The state of an asset that is not ready may change at any time. */
 const PREPARING_LIFETIME_MS = 1000;
@@ -63,6 +75,7 @@ export interface PlayableFinderDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly early: EarlyPlans;
+  readonly feeds: LiveFeeds;
   /** The memory for plans. */
   readonly maxBytes: number;
 }
@@ -74,18 +87,23 @@ export interface PlayableFinderDeps {
 export class PlayableFinder {
   readonly #db: Queryable;
   readonly #early: EarlyPlans;
+  readonly #feeds: LiveFeeds;
+  /** With its broadcast, which may begin and end while a row is in memory. */
+  readonly #onAir = new WeakMap<Playable, Playable>();
   readonly #planSizes = new WeakMap<object, number>();
   readonly #playables: TtlCache<Playable>;
   /** By asset and track. */
   readonly #alternateAudio: LRUCache<string, AlternateAudio>;
 
-  constructor({ database, clock, early, maxBytes }: PlayableFinderDeps) {
+  constructor({ database, clock, early, feeds, maxBytes }: PlayableFinderDeps) {
     this.#db = database.queryable;
     this.#early = early;
+    this.#feeds = feeds;
     this.#playables = new TtlCache<Playable>({
       load: (ids) => this.#load(ids),
       clock,
-      lifetimeMs: ({ status }) => (status === 'ready' ? LIFETIME_MS : PREPARING_LIFETIME_MS),
+      lifetimeMs: ({ status, plan, liveStreamId }) =>
+        liveStreamId !== undefined || (status === 'ready' && plan) ? LIFETIME_MS : PREPARING_LIFETIME_MS,
       limit: { maxBytes, sizeOf: ({ plan }) => ROW_BYTES + (plan ? this.#sizeOfPlan(plan) : 0) },
       groupOf: ({ assetId }) => assetId,
     });
@@ -97,14 +115,17 @@ export class PlayableFinder {
 
   /**
    * Undefined when the ID is unknown or deleted, or its asset is deleted. For a ready asset the
-   * result is as old as a `TtlCache` allows unless `forget` is called, otherwise up to a second.
+   * result is as old as a `TtlCache` allows unless `forget` is called, otherwise up to a second;
+   * only the broadcast is always that of this moment.
    */
   async find(playbackId: string): Promise<Playable | undefined> {
     if (!isId(playbackId)) return undefined;
-    const playable = await this.#playables.find(playbackId);
-    if (!playable || !this.#isWithdrawn(playable)) return playable;
-    this.#playables.forget(playbackId);
-    return this.#playables.find(playbackId);
+    let playable = await this.#playables.find(playbackId);
+    if (playable && this.#isWithdrawn(playable)) {
+      this.#playables.forget(playbackId);
+      playable = await this.#playables.find(playbackId);
+    }
+    return playable && this.#withBroadcast(playable);
   }
 
   /**
@@ -133,7 +154,7 @@ export class PlayableFinder {
     const cachedPlans = new Map<string, { readonly assetId: string; readonly plan: Plan }>();
     for (const id of ids) {
       const { status, assetId, plan } = this.#playables.peek(id) ?? {};
-      if (status === 'ready') cachedPlans.set(id, { assetId: assetId!, plan: plan! });
+      if (status === 'ready' && plan) cachedPlans.set(id, { assetId: assetId!, plan });
     }
     const rows = await findPlayables(
       this.#db,
@@ -145,12 +166,16 @@ export class PlayableFinder {
       const upload = foundIds.has(id) ? undefined : await this.#findUpload(id);
       if (upload) rows.push(upload);
     }
-    return new Map(
-      rows.flatMap((row) => {
+    const playables = new Map(
+      rows.flatMap((row): [string, Playable][] => {
         const playable = this.#playableOf(row, cachedPlans.get(row.playback_id)?.plan);
         return playable ? [[row.playback_id, playable]] : [];
       }),
     );
+    const others = ids.filter((id) => !rows.some(({ playback_id }) => playback_id === id));
+    for (const row of others.length > 0 ? await findPlayableStreams(this.#db, others) : [])
+      playables.set(row.playback_id, streamOf(row));
+    return playables;
   }
 
   /** An upload that plays before its asset exists. */
@@ -168,6 +193,7 @@ export class PlayableFinder {
       policy: reserved.policy,
       asset_id: upload.target_asset_id,
       environment_id: upload.environment_id,
+      live_stream_id: null,
       drm_configuration_id: null,
       status: 'preparing',
       meta: meta ?? null,
@@ -181,7 +207,7 @@ export class PlayableFinder {
   #playableOf(row: FoundPlayable, cachedPlan: Plan | undefined): Playable | undefined {
     const isReady = row.status === 'ready';
     const plan = isReady ? (cachedPlan ?? (row.plan && playedPlan(row.plan as Plan, row.policy))) : undefined;
-    if (isReady && !plan) return undefined;
+    if (isReady && !plan && row.live_stream_id === null) return undefined;
     // DRM keys are only created for ready assets.
     const earlyPlan = row.status === 'preparing' && row.policy !== 'drm' ? this.#early.planOf(row.asset_id) : undefined;
     return {
@@ -198,6 +224,18 @@ export class PlayableFinder {
       plan: earlyPlan ?? plan ?? undefined,
       early: earlyPlan && true,
     };
+  }
+
+  #withBroadcast(playable: Playable): Playable {
+    const { assetId, liveStreamId, policy } = playable;
+    const live = liveStreamId === undefined ? this.#feeds.ofAsset(assetId) : this.#feeds.ofStream(liveStreamId);
+    // What is on air is not encrypted.
+    if (!live || policy === 'drm') return playable;
+    const before = this.#onAir.get(playable);
+    if (before?.live === live) return before;
+    const onAir: Playable = { ...playable, live, assetId: live.assetId, status: 'ready' };
+    this.#onAir.set(playable, onAir);
+    return onAir;
   }
 
   /** No more files may be created by a plan that was withdrawn. */
@@ -224,6 +262,20 @@ export class PlayableFinder {
     return size;
   }
 }
+
+/** A live stream that is not on air. */
+const streamOf = (row: FoundLiveStream): Playable => ({
+  playbackId: row.playback_id,
+  environmentId: row.environment_id,
+  policy: row.policy,
+  ...(row.drm_configuration_id !== null && { drmConfigurationId: row.drm_configuration_id }),
+  assetId: row.live_stream_id,
+  liveStreamId: row.live_stream_id,
+  status: 'preparing',
+  meta: row.meta ?? {},
+  chapters: [],
+  tracks: [],
+});
 
 /** An original can't be encrypted. */
 const playedPlan = (plan: Plan, policy: Playable['policy']): Plan => (policy === 'drm' ? withoutOriginal(plan) : plan);

@@ -9,16 +9,19 @@ import {
 import { KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import { Problems } from '../../lib/problems.js';
-import type { PlaybackIdRecord } from '../asset-view/asset-view.js';
+import type { OwnedPlaybackId, PlaybackIdRecord } from '../asset-view/asset-view.js';
 import { recordAssetEvent } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 import type { NewPlaybackId } from '../requests/asset-request.js';
 
-/** One id per policy, duplicates included. `reserved` are the IDs of the first ones. */
+/**
+ * One id per policy, duplicates included; they belong to the asset or the live stream. `reserved`
+ * are the IDs of the first ones.
+ */
 export const makePlaybackIds = (
   tx: Transaction,
-  owner: { environmentId: string; assetId: string; createdAt: Date },
+  owner: { environmentId: string; createdAt: Date; assetId?: string; liveStreamId?: string },
   policies: readonly NewPlaybackId[],
   reserved: readonly string[] = [],
 ): Promise<PlaybackIdRecord[]> =>
@@ -26,7 +29,8 @@ export const makePlaybackIds = (
     tx,
     policies.map(({ policy, drm_configuration_id }, position) => ({
       id: reserved[position] ?? newId(),
-      asset_id: owner.assetId,
+      asset_id: owner.assetId ?? null,
+      live_stream_id: owner.liveStreamId ?? null,
       environment_id: owner.environmentId,
       policy,
       drm_configuration_id: drm_configuration_id ?? null,
@@ -54,7 +58,7 @@ export const createPlaybackId = async (
 };
 
 /**
- * Without `assetId`, searches all assets.
+ * Without `assetId`, searches all assets and live streams.
  * @throws KinoraError `not_found`
  */
 export const getPlaybackId = async (
@@ -62,7 +66,7 @@ export const getPlaybackId = async (
   environmentId: string,
   playbackId: string,
   assetId?: string,
-): Promise<PlaybackIdRecord> => {
+): Promise<OwnedPlaybackId> => {
   const row = isId(playbackId)
     ? await findPlaybackId(context.database.queryable, environmentId, playbackId)
     : undefined;

@@ -8,14 +8,8 @@ import {
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { gridOf, segmentSeconds } from '../../media/plan/segment-times.js';
-import {
-  type AudioFigures,
-  type HlsAudioTrack,
-  type HlsChild,
-  type HlsTextTrack,
-  mediaPlaylist,
-  multivariantPlaylist,
-} from '../../media/playlist/hls.js';
+import { mediaPlaylist, multivariantPlaylist } from '../../media/playlist/hls.js';
+import type { AudioFigures, HlsAudioTrack, HlsChild, HlsTextTrack } from '../../media/playlist/multivariant.js';
 import {
   findSegmentWindow,
   type PlaybackModifiers,

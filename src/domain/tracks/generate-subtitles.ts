@@ -10,6 +10,7 @@ import { queues } from '../queues.js';
 import type { AssetInput, GeneratedSubtitles } from '../requests/asset-request.js';
 import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { recordTrackEvent } from './record-track-event.js';
+import { isRecognized } from './text-source.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /**
@@ -87,9 +88,13 @@ const requestedSubtitles = async (
  * Creates the tracks of the generated subtitles in the creation request; an input without audio has
  * none.
  */
-export const insertGeneratedSubtitles = async (tx: Transaction, assetId: string): Promise<void> => {
+export const insertGeneratedSubtitles = async (
+  tx: Transaction,
+  { id: assetId, live_stream_id: liveStreamId }: Pick<Row<'asset'>, 'id' | 'live_stream_id'>,
+): Promise<void> => {
+  const source = liveStreamId === null ? 'generated_vod' : 'generated_live_final';
   const tracks = await listTracks(tx, [assetId]);
-  await insertTracks(tx, generatedRows(assetId, tracks, await requestedSubtitles(tx, assetId, tracks)));
+  await insertTracks(tx, generatedRows(assetId, tracks, await requestedSubtitles(tx, assetId, tracks), source));
 };
 
 /**
@@ -106,7 +111,7 @@ export const startGeneratedSubtitles = async (
   if (requested.length === 0) return;
   const tracks = all.filter(
     // Copies in a clip belong to an input and already have their text.
-    ({ text_source, input_position }) => text_source === 'generated_vod' && input_position === null,
+    ({ text_source, input_position }) => isRecognized(text_source) && input_position === null,
   );
   const runAt = context.recognizesSpeech ? undefined : new Date(context.clock.now().getTime() + PREPARING_MS);
   for (const track of tracks) await startRecognition(context, tx, asset, track, runAt);
@@ -122,6 +127,7 @@ const generatedRows = (
   assetId: string,
   tracks: readonly Row<'track'>[],
   requested: readonly RequestedSubtitles[],
+  source: 'generated_vod' | 'generated_live_final' = 'generated_vod',
 ): NewRow<'track'>[] => {
   const taken = takenNames(tracks, 'text');
   const all = requested.flatMap(({ audioTrackId, entries }) =>
@@ -138,7 +144,7 @@ const generatedRows = (
       name: name || claimName(byLanguage, taken),
       language_code: code,
       text_type: 'subtitles',
-      text_source: 'generated_vod',
+      text_source: source,
       closed_captions: false,
       passthrough: passthrough || null,
       audio_track_id: audioTrackId,

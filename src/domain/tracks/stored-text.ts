@@ -10,6 +10,7 @@ import { changeTracks, type LockedTracks } from './change-tracks.js';
 import { dropTrack } from './delete-track.js';
 import { getTrack } from './get-track.js';
 import { publishText } from './publish-text.js';
+import { isRecognized } from './text-source.js';
 import { claimName, languageName, takenNames } from './track-name.js';
 
 /** Where the text of text tracks is. An interface, because the domain may not import `packager`. */
@@ -63,10 +64,9 @@ export const replaceCues = async (context: Context, of: TrackOf, cues: readonly 
       closedCaptions: track.closed_captions ?? false,
       passthrough: track.passthrough,
       // Corrected, it is still what was said, so it keeps its transcript.
-      recognized:
-        track.text_source === 'generated_vod'
-          ? { audioTrackId: track.audio_track_id, confidence: track.language_confidence }
-          : undefined,
+      recognized: isRecognized(track.text_source)
+        ? { audioTrackId: track.audio_track_id, confidence: track.language_confidence }
+        : undefined,
     });
   });
 };

@@ -29,6 +29,7 @@ export interface DeliveryReport {
     readonly resolution_tier: string | null;
     readonly video_quality: 'basic' | 'plus' | 'premium';
     readonly passthrough: string | null;
+    readonly live_stream_id: string | null;
   };
   readonly tiers: readonly { readonly tier: string; readonly seconds: number }[];
 }
@@ -43,15 +44,14 @@ const MINUTE_SECONDS = 60;
 
 /**
  * The delivery usage of an environment's assets, highest first. Every minute that overlaps the
- * window is counted. There are no live streams, so they have no usage.
+ * window is counted.
  */
 export const listDeliveryUsage = async (
   { database, clock }: Pick<DomainContext, 'database' | 'clock'>,
   environmentId: string,
   { page, window, assetId, liveStreamId }: DeliveryUsageQuery,
 ): Promise<DeliveryUsagePage> => {
-  const matchesNothing = liveStreamId !== undefined || (assetId !== undefined && !isId(assetId));
-  if (matchesNothing) return { reports: [], totalCount: 0 };
+  if ([assetId, liveStreamId].some((id) => id !== undefined && !isId(id))) return { reports: [], totalCount: 0 };
   // Nothing is delivered in the future, and a Date can't represent all of it.
   const latest = clock.now().getTime() / 1000 + MINUTE_SECONDS;
   const [start, end] = window.map((seconds) => Math.min(seconds, latest)) as [number, number];
@@ -60,6 +60,7 @@ export const listDeliveryUsage = async (
     from: new Date((start - (start % MINUTE_SECONDS)) * 1000),
     before: new Date(end * 1000),
     assetId,
+    liveStreamId,
   };
   const db = database.queryable;
   const totalCount = await countDeliveredAssets(db, filter);

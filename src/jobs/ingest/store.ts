@@ -29,6 +29,7 @@ const download = async (
 ): Promise<OriginPlay | undefined> => {
   const { assetId, row, blobs, fetcher, pool, state, signal } = context;
   if (await blobs.stat(sourceKey(assetId))) return undefined;
+  if (row.asset.live_stream_id !== null) return reject('The broadcast ended before anything was recorded.');
   const { url } = row.mainInput.settings;
   const validator = row.media.source_validator;
   // A direct upload stores its source before the asset is created.

@@ -1,3 +1,4 @@
+import type { Row } from '../../db/schema.js';
 import { queues } from '../../domain/queues.js';
 import { causeChain } from '../../lib/cause-chain.js';
 import { failureFields } from '../../lib/failure-fields.js';
@@ -41,6 +42,11 @@ const inBackground = (pool: IngestDeps['pool']): IngestDeps['pool'] => ({
   prepare: () => pool.prepare(),
 });
 
+/** The recording of a live stream is ready before its ingest. */
+const isUnfinished = ({ status, progress_state: state }: Row<'asset'>): boolean =>
+  (status === 'preparing' && state !== 'live') ||
+  (status === 'ready' && (state === 'ingesting' || state === 'transcoding'));
+
 const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurrency: number): QueueWorker => ({
   queue: deps.queue,
   concurrency,
@@ -49,7 +55,7 @@ const createWorker = (deps: IngestDeps, queue: Pick<Queue, 'enqueue'>, concurren
     const logger = deps.logger.child({ asset_id: assetId, job_id: job.id });
     try {
       const row = await deps.state.find(assetId);
-      if (row?.asset.status === 'preparing') await runIngest({ ...deps, logger, signal, assetId, row });
+      if (row && isUnfinished(row.asset)) await runIngest({ ...deps, logger, signal, assetId, row });
     } catch (error) {
       if (!(await deps.state.find(assetId))) {
         // Deleted in the meantime: remove what this run wrote after the purge.

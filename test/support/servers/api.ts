@@ -12,6 +12,7 @@ import { createEnvironment } from '#kinora/domain/access/environments.js';
 import { sessionCookieName } from '#kinora/domain/access/sessions.js';
 import { createToken, type NewToken, revokeToken } from '#kinora/domain/access/tokens.js';
 import type { DomainContext } from '#kinora/domain/context.js';
+import { noLiveControl } from '#kinora/domain/live/live-control.js';
 import type { VideoQuality } from '#kinora/domain/requests/asset-request.js';
 import { ArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createApp } from '#kinora/http/app.js';
@@ -37,7 +38,8 @@ import { openTestDatabase } from './database.js';
 const CLOSE_LIMIT_MS = 10_000;
 
 interface ApiOptions
-  extends Pick<AppDeps, 'rateLimits' | 'strictFields' | 'trustedProxies' | 'consoleDir' | 'streamUrl'> {
+  extends Pick<AppDeps, 'rateLimits' | 'strictFields' | 'trustedProxies' | 'consoleDir' | 'streamUrl'>,
+    Partial<Pick<AppDeps, 'live'>> {
   /** The largest upload; 1 MiB when absent. */
   readonly maxUploadBytes?: number;
   /** Migrated; an embedded one when absent. Closed by `stop`. */
@@ -82,6 +84,7 @@ export const startApi = async ({
     recognizesSpeech: false,
     assetHook: robotsHook,
     artifactUrls: new ArtifactUrls(await getInstallationSecret(database.queryable), () => origin),
+    live: noLiveControl,
     apiUrl: () => origin,
     onAssetDeleted: (assetId, playbackIds) => void forgotten.push({ assetId, playbackIds }),
     onPlayableChanged: (assetId) => void forgotten.push({ tracksOf: assetId }),
@@ -128,6 +131,8 @@ export const startApi = async ({
     /** `id:secret` with every permission in the default environment. */
     token: newToken!,
     database,
+    /** What operations of the domain work with. */
+    context: domain,
     /** For tests to run in place of the queue. */
     uploadWorkers: createUploadWorkers({ database, clock, uploadSessions }),
     /** The sources that uploads bring; unfinished ones below `.partial`. */

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import type { Queryable } from '../../database.js';
-import type { EarlyPlayback, NewRow, Row } from '../../schema.js';
+import type { EarlyPlayback, NewRow, Row, Schema } from '../../schema.js';
 
 /** The rows of an asset that the ingest job works on. */
 export interface IngestRow {
@@ -72,6 +72,28 @@ export const updatePreparing = (
     .set(change)
     .where('id', '=', assetId)
     .where('status', '=', 'preparing')
+    .returningAll()
+    .executeTakeFirst();
+
+/** Keeps the time at which a live stream made its asset ready. */
+export const firstReadyAt = (now: Date) => sql<Date>`coalesce(ready_at, ${now}::timestamptz)`;
+
+/**
+ * The same for an asset whose ingest has not ended: it is preparing, or it is the recording of a
+ * live stream, which was ready before its end.
+ */
+export const updateUnfinished = (
+  db: Queryable,
+  assetId: string,
+  change: UpdateObject<Schema, 'asset'>,
+): Promise<Row<'asset'> | undefined> =>
+  db
+    .updateTable('asset')
+    .set(change)
+    .where('id', '=', assetId)
+    .where(
+      sql<boolean>`(status = 'preparing' or (status = 'ready' and progress_state in ('ingesting', 'transcoding')))`,
+    )
     .returningAll()
     .executeTakeFirst();
 

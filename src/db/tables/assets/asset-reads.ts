@@ -26,9 +26,9 @@ export const listAssetViews = async (
   environmentId: string,
   query: ListAssetsQuery,
 ): Promise<readonly AssetViewRow[]> => {
-  const { limit, offset, after, uploadId } = query;
+  const { limit, offset, after, uploadId, liveStreamId } = query;
   // The most common form of the list. Other forms use different queries.
-  const isPlain = after === undefined && uploadId === undefined;
+  const isPlain = [after, uploadId, liveStreamId].every((filter) => filter === undefined);
   if (isPlain) return readersOf(database).page({ environmentId, limit, offset });
   const db = database.queryable;
   const rows = await selectViews(db, selectAssetPage(db, environmentId, query)).execute();

@@ -108,13 +108,15 @@ export interface ListAssetsQuery {
   readonly offset: number;
   readonly after?: ListPosition | undefined;
   readonly uploadId?: string | undefined;
+  readonly liveStreamId?: string | undefined;
 }
 
 /** The query of one page, newest first. */
 export const selectAssetPage = (db: Queryable, environmentId: string, query: ListAssetsQuery) => {
-  const { after, uploadId } = query;
+  const { after, uploadId, liveStreamId } = query;
   let select = db.selectFrom('asset').selectAll().where('environment_id', '=', environmentId);
   if (uploadId !== undefined) select = select.where('upload_id', '=', uploadId);
+  if (liveStreamId !== undefined) select = select.where('live_stream_id', '=', liveStreamId);
   if (after) {
     // A single row comparison can use the index; two comparisons joined by `or` would read every
     // earlier entry.

@@ -32,6 +32,16 @@ export const updateTrackRow = (
 ): Promise<Row<'track'>> =>
   tx.updateTable('track').set(change).where('id', '=', trackId).returningAll().executeTakeFirstOrThrow();
 
+/** Changes what the file decides. */
+export const updateMainTrack = async (tx: Transaction, trackId: string, track: NewRow<'track'>): Promise<void> => {
+  const { duration_seconds, max_width, max_height, max_frame_rate, max_channels, max_channel_layout } = track;
+  await tx
+    .updateTable('track')
+    .set({ duration_seconds, max_width, max_height, max_frame_rate, max_channels, max_channel_layout })
+    .where('id', '=', trackId)
+    .execute();
+};
+
 type PreparedChange = Partial<
   Pick<NewRow<'track'>, 'status' | 'error' | 'duration_seconds' | 'max_channels' | 'max_channel_layout'>
 >;

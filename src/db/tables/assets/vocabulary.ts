@@ -78,6 +78,17 @@ export const listPhrases = async (db: Queryable, assetId: string): Promise<strin
   return rows.flatMap(({ phrases }) => phrases);
 };
 
+/** Those of the IDs that vocabularies of the environment have. */
+export const listExistingVocabularies = async (
+  db: Queryable,
+  environmentId: string,
+  ids: readonly string[],
+): Promise<string[]> => {
+  if (ids.length === 0) return [];
+  const select = db.selectFrom('transcription_vocabulary').select('id').where('environment_id', '=', environmentId);
+  return (await select.where('id', 'in', ids).execute()).map(({ id }) => id);
+};
+
 /** False when the environment has no such vocabulary. */
 export const removeVocabulary = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {
   const result = await db

@@ -5,8 +5,8 @@ import { prepared } from '../../prepared.js';
 import type { Row } from '../../schema.js';
 
 /** What a viewer's request needs to know about a playback ID. */
-export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'asset_id' | 'environment_id' | 'drm_configuration_id'> &
-  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'>;
+export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'environment_id' | 'drm_configuration_id'> &
+  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'> & { readonly asset_id: string };
 
 const TRACK_COLUMNS = [
   ...(['id', 'type', 'name', 'language_code', 'is_primary', 'closed_captions', 'text_source'] as const),
@@ -20,6 +20,8 @@ export type PlayableTrack = Pick<Row<'track'>, (typeof TRACK_COLUMNS)[number]> &
 
 export interface FoundPlayable extends PlayableRow {
   readonly playback_id: string;
+  /** Of an asset that records a broadcast: it has no plan while it is live. */
+  readonly live_stream_id: string | null;
   /** Those that are ready, in order of creation; empty until the asset is ready. */
   readonly tracks: readonly PlayableTrack[];
   /** Null until the asset is ready, and for assets in `knownPlans`. */
@@ -44,9 +46,16 @@ export const findPlayables = (
         .on('asset.status', '=', 'ready')
         .on(sql<boolean>`asset.id <> all(${sql.val(knownPlans)}::text[])`),
     )
-    .select(['playback_id.id as playback_id', 'playback_id.policy', 'playback_id.asset_id'])
+    .select(['playback_id.id as playback_id', 'playback_id.policy', 'asset.id as asset_id'])
     .select(['playback_id.environment_id', 'playback_id.drm_configuration_id'])
-    .select(['asset.status', 'asset.meta', 'asset.thumbnail_time', 'asset.chapters', 'asset_media.plan'])
+    .select([
+      'asset.live_stream_id',
+      'asset.status',
+      'asset.meta',
+      'asset.thumbnail_time',
+      'asset.chapters',
+      'asset_media.plan',
+    ])
     .select(({ selectFrom }) =>
       jsonArrayFrom(
         selectFrom('track')
@@ -59,6 +68,24 @@ export const findPlayables = (
           .orderBy('track.seq'),
       ).as('tracks'),
     )
+    .where(sql<boolean>`playback_id.id = any(${sql.val(playbackIds)}::text[])`)
+    .modifyEnd(prepared)
+    .execute();
+
+export interface FoundLiveStream
+  extends Pick<Row<'playback_id'>, 'policy' | 'environment_id' | 'drm_configuration_id'>,
+    Pick<Row<'live_stream'>, 'meta'> {
+  readonly playback_id: string;
+  readonly live_stream_id: string;
+}
+
+/** Finds those of these playback IDs that belong to live streams. */
+export const findPlayableStreams = (db: Queryable, playbackIds: readonly string[]): Promise<FoundLiveStream[]> =>
+  db
+    .selectFrom('playback_id')
+    .innerJoin('live_stream', 'live_stream.id', 'playback_id.live_stream_id')
+    .select(['playback_id.id as playback_id', 'playback_id.policy', 'live_stream.id as live_stream_id'])
+    .select(['playback_id.environment_id', 'playback_id.drm_configuration_id', 'live_stream.meta'])
     .where(sql<boolean>`playback_id.id = any(${sql.val(playbackIds)}::text[])`)
     .modifyEnd(prepared)
     .execute();

@@ -29,9 +29,10 @@ export const findPlaybackId = (
     .where('environment_id', '=', environmentId)
     .executeTakeFirst();
 
-/** Searches all environments; the ID of the asset that the playback ID belongs to. */
+/** Searches all environments; the ID of the asset that the playback ID belongs to, if any. */
 export const findPlaybackIdOwner = async (db: Queryable, id: string): Promise<string | undefined> =>
-  (await db.selectFrom('playback_id').select('asset_id').where('id', '=', id).executeTakeFirst())?.asset_id;
+  (await db.selectFrom('playback_id').select('asset_id').where('id', '=', id).executeTakeFirst())?.asset_id ??
+  undefined;
 
 /** False when the asset has no such playback id. */
 export const removePlaybackId = async (
@@ -52,5 +53,26 @@ export const removePlaybackId = async (
 /** Returns the ids that were removed. */
 export const removePlaybackIds = async (db: Queryable, assetId: string): Promise<string[]> => {
   const rows = await db.deleteFrom('playback_id').where('asset_id', '=', assetId).returning('id').execute();
+  return rows.map(({ id }) => id);
+};
+
+/** False when the live stream has no such playback ID. */
+export const removeLivePlaybackId = async (
+  db: Queryable,
+  environmentId: string,
+  liveStreamId: string,
+  id: string,
+): Promise<boolean> => {
+  const result = await db
+    .deleteFrom('playback_id')
+    .where('id', '=', id)
+    .where('live_stream_id', '=', liveStreamId)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+  return result.numDeletedRows > 0n;
+};
+
+export const listLivePlaybackIds = async (db: Queryable, liveStreamId: string): Promise<string[]> => {
+  const rows = await db.selectFrom('playback_id').select('id').where('live_stream_id', '=', liveStreamId).execute();
   return rows.map(({ id }) => id);
 };

@@ -79,6 +79,7 @@ export interface UsageFilter {
   /** The end, exclusive. */
   readonly before: Date;
   readonly assetId?: string | undefined;
+  readonly liveStreamId?: string | undefined;
 }
 
 /**
@@ -90,8 +91,8 @@ const isReported = sql<boolean>`(
   or exists (select from deleted_asset where id = delivery_usage.asset_id)
 )`;
 
-const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: UsageFilter) => {
-  const select = db
+const selectUsage = (db: Queryable, { environmentId, from, before, assetId, liveStreamId }: UsageFilter) => {
+  let select = db
     .selectFrom('delivery_usage')
     .where('environment_id', '=', environmentId)
     // The longest row covers a day.
@@ -99,7 +100,14 @@ const selectUsage = (db: Queryable, { environmentId, from, before, assetId }: Us
     .where(sql<boolean>`minute + make_interval(mins => minutes) > ${from}::timestamptz`)
     .where('minute', '<', before)
     .where(isReported);
-  return assetId === undefined ? select : select.where('asset_id', '=', assetId);
+  if (assetId !== undefined) select = select.where('asset_id', '=', assetId);
+  if (liveStreamId === undefined) return select;
+  return select.where(
+    sql<boolean>`asset_id in (
+      select id from asset where live_stream_id = ${liveStreamId}
+      union all select id from deleted_asset where live_stream_id = ${liveStreamId}
+    )`,
+  );
 };
 
 /** Counts the assets that were delivered. */
@@ -147,7 +155,15 @@ export const sumDeliveredTiers = async (
         .orderBy('tier')
         .execute();
 
-const reported = ['id', 'created_at', 'duration_seconds', 'resolution_tier', 'video_quality', 'passthrough'] as const;
+const reported = [
+  'id',
+  'created_at',
+  'duration_seconds',
+  'resolution_tier',
+  'video_quality',
+  'passthrough',
+  'live_stream_id',
+] as const;
 
 export type ReportedAsset = Pick<Row<'asset'>, (typeof reported)[number]> & {
   readonly state: Row<'asset'>['status'] | 'deleted';
@@ -175,9 +191,9 @@ export const findReportedAssets = async (db: Queryable, ids: readonly string[]):
 export const keepDeletedAsset = async (tx: Transaction, id: string, deletedAt: Date): Promise<void> => {
   await sql`
     insert into deleted_asset (id, environment_id, created_at, deleted_at, duration_seconds, resolution_tier,
-      video_quality, passthrough)
+      video_quality, passthrough, live_stream_id)
     select id, environment_id, created_at, ${deletedAt}::timestamptz, duration_seconds, resolution_tier,
-      video_quality, passthrough
+      video_quality, passthrough, live_stream_id
     from asset where id = ${id}`.execute(tx);
 };
 

@@ -7,7 +7,15 @@ export const CHANGES = 'kinora_change';
 export interface Change {
   /** Empty for jobs, which belong to the server. */
   readonly environmentId: string;
-  readonly kind: 'asset' | 'upload' | 'webhook' | 'event' | 'job' | 'signing_key' | 'playback_restriction';
+  readonly kind:
+    | 'asset'
+    | 'live_stream'
+    | 'upload'
+    | 'webhook'
+    | 'event'
+    | 'job'
+    | 'signing_key'
+    | 'playback_restriction';
   /**
    * `created`, `updated`, `deleted`; `delivery` of a webhook; the type of an event; the state of a
    * job.

@@ -1,0 +1,55 @@
+import type { Row } from '../../db/schema.js';
+
+/** The reconnect window of a live stream that has none of its own, in seconds. */
+const DEFAULT_RECONNECT_SECONDS = { standard: 60, reduced: 0, low: 0 } as const;
+/** A test stream may send for five minutes. */
+const MAX_TEST_SECONDS = 300;
+
+/** How long a broadcast waits for its encoder. */
+export const reconnectSeconds = ({
+  reconnect_window: own,
+  latency_mode: mode,
+}: Pick<Row<'live_stream'>, 'reconnect_window' | 'latency_mode'>): number => own ?? DEFAULT_RECONNECT_SECONDS[mode];
+
+/** What whoever receives an encoder needs to know of its live stream. */
+export interface LiveSettings {
+  readonly liveStreamId: string;
+  readonly environmentId: string;
+  readonly status: Row<'live_stream'>['status'];
+  readonly latencyMode: Row<'live_stream'>['latency_mode'];
+  readonly reconnectSeconds: number;
+  /** A slate fills the time while the encoder is away; otherwise before and after are joined. */
+  readonly usesSlate: boolean;
+  /** The image of the slate; the default one when absent. */
+  readonly slateUrl?: string;
+  readonly maxDurationSeconds: number;
+  /** Video that the encoder sends is dropped. */
+  readonly audioOnly: boolean;
+  readonly isTest: boolean;
+  readonly srtPassphrase: string;
+  /** Media sequence number of the first segment of the next broadcast. */
+  readonly nextSequence: number;
+  /** Discontinuities of all broadcasts so far. */
+  readonly nextDiscontinuity: number;
+}
+
+export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
+  const window = reconnectSeconds(row);
+  return {
+    liveStreamId: row.id,
+    environmentId: row.environment_id,
+    status: row.status,
+    latencyMode: row.latency_mode,
+    reconnectSeconds: window,
+    usesSlate: window > 0 && (row.latency_mode !== 'standard' || row.use_slate_for_standard_latency),
+    ...(row.reconnect_slate_url !== null && { slateUrl: row.reconnect_slate_url }),
+    maxDurationSeconds: row.is_test
+      ? Math.min(row.max_continuous_duration, MAX_TEST_SECONDS)
+      : row.max_continuous_duration,
+    audioOnly: row.audio_only,
+    isTest: row.is_test,
+    srtPassphrase: row.srt_passphrase,
+    nextSequence: row.next_sequence,
+    nextDiscontinuity: row.next_discontinuity,
+  };
+};

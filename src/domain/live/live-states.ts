@@ -1,0 +1,254 @@
+import type { Database, Transaction } from '../../db/database.js';
+import type { RecordingTime, Row } from '../../db/schema.js';
+import { findAssetById, updateAssetRow } from '../../db/tables/assets/asset.js';
+import { updatePreparing } from '../../db/tables/assets/asset-ingest.js';
+import { insertTracks } from '../../db/tables/assets/track.js';
+import {
+  findLiveStreamByKeyHash,
+  findSimulcastTarget,
+  listBroadcasts,
+  lockLiveStream,
+  updateLiveStreamRow,
+  updateSimulcastTarget,
+} from '../../db/tables/live/live-stream.js';
+import { newId } from '../../lib/ids.js';
+import { describeLiveAsset, type LiveFacts } from '../../media/plan/asset-properties.js';
+import { hashSecret } from '../access/secret-hash.js';
+import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
+import { insertNewAsset } from '../assets/create-asset.js';
+import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
+import type { DomainContext } from '../context.js';
+import { recordEvent } from '../events/record-event.js';
+import { type EndedBroadcast, endBroadcast, stopSimulcast } from './end-broadcast.js';
+import { type LiveSettings, liveSettingsOf } from './live-settings.js';
+import { readNewAsset } from './new-asset.js';
+import { recordLiveEvent, recordSimulcastEvent } from './record-live-event.js';
+
+/** A broadcast that has not ended, as a stopped server has left it. */
+export interface InterruptedBroadcast {
+  readonly settings: LiveSettings;
+  /** Undefined when the encoder had connected, but nothing was recorded yet. */
+  readonly assetId: string | undefined;
+  readonly protocol: 'rtmp' | 'srt';
+  readonly startedAt: Date;
+  /** Segments could be played; `active` was recorded. */
+  readonly isActive: boolean;
+  /** Since when the encoder is away; undefined when it was connected. */
+  readonly disconnectedAt: Date | undefined;
+  readonly recordingTimes: readonly RecordingTime[];
+}
+
+type Context = Omit<Pick<DomainContext, keyof DomainContext>, 'live'>;
+
+/**
+ * The states of live streams, as whoever receives an encoder changes them. Each method is one
+ * transaction with its events, and does nothing when the live stream was deleted meanwhile. The
+ * order is `connected`, `recording`, `active`, `disconnected`, and from there either `connected`
+ * and `recording` again or `ended`.
+ */
+export class LiveStates {
+  readonly #context: Context;
+  readonly #database: Database;
+  readonly #nodeId: string | null;
+
+  /** `nodeId` names this server among several. */
+  constructor(context: Context, nodeId?: string) {
+    this.#context = context;
+    this.#database = context.database;
+    this.#nodeId = nodeId ?? null;
+  }
+
+  /** Undefined when no live stream has this key. */
+  async findByKey(streamKey: string): Promise<LiveSettings | undefined> {
+    const row = await findLiveStreamByKeyHash(this.#database.queryable, hashSecret(streamKey));
+    return row && liveSettingsOf(row);
+  }
+
+  /** False when the live stream was deleted or disabled: the encoder must be refused. */
+  connected(liveStreamId: string, protocol: 'rtmp' | 'srt'): Promise<boolean> {
+    return this.#change(liveStreamId, async (tx, stream) => {
+      if (stream.status === 'disabled') return false;
+      await updateLiveStreamRow(tx, liveStreamId, {
+        connected: true,
+        disconnected_at: null,
+        ingest_protocol: protocol,
+        node_id: this.#nodeId,
+      });
+      await recordLiveEvent(this.#context, tx, 'connected', liveStreamId);
+      return true;
+    });
+  }
+
+  /**
+   * The first frames are valid. Creates the asset of the broadcast, or finds that of an earlier
+   * connection (`isNew` is false). Undefined when the live stream was deleted or disabled.
+   */
+  async recording(
+    liveStreamId: string,
+    { startedAt }: { readonly startedAt: Date },
+  ): Promise<{ readonly assetId: string; readonly isNew: boolean } | undefined> {
+    const recorded = await this.#change(liveStreamId, async (tx, stream) => {
+      if (stream.status === 'disabled') return false;
+      const assetId = stream.active_asset_id ?? newId();
+      const isNew = stream.active_asset_id === null;
+      if (isNew) await this.#createAsset(tx, stream, assetId, startedAt);
+      else await this.#addRecordingTime(tx, assetId, startedAt);
+      await updateLiveStreamRow(tx, liveStreamId, { recording: true, active_asset_id: assetId });
+      await recordLiveEvent(this.#context, tx, 'recording', liveStreamId);
+      return { assetId, isNew };
+    });
+    return recorded || undefined;
+  }
+
+  /** The broadcast can be played: its asset is ready. Only the first call of a broadcast counts. */
+  async active(liveStreamId: string, facts: LiveFacts): Promise<boolean> {
+    let assetId: string | null = null;
+    const changed = await this.#change(liveStreamId, async (tx, stream) => {
+      assetId = stream.active_asset_id;
+      if (assetId === null) return false;
+      const properties = describeLiveAsset(facts);
+      const asset = await updatePreparing(tx, assetId, {
+        ...assetColumns(properties),
+        status: 'ready',
+        ready_at: this.#context.clock.now(),
+      });
+      if (!asset) return false;
+      await insertTracks(tx, mainTrackRows(assetId, properties));
+      if (stream.status !== 'disabled') await updateLiveStreamRow(tx, liveStreamId, { status: 'active' });
+      await recordLiveEvent(this.#context, tx, 'active', liveStreamId);
+      await recordAssetEvent(this.#context, tx, 'video.asset.ready', assetId);
+      return true;
+    });
+    if (changed) this.#context.onPlayableChanged(assetId!);
+    return changed;
+  }
+
+  /** The encoder is lost. `recordingTimes` are those of the whole broadcast. */
+  disconnected(
+    liveStreamId: string,
+    { recordingTimes }: { readonly recordingTimes: readonly RecordingTime[] },
+  ): Promise<boolean> {
+    return this.#change(liveStreamId, async (tx, stream) => {
+      if (!stream.connected) return false;
+      const { active_asset_id: assetId, environment_id: environmentId } = stream;
+      await updateLiveStreamRow(tx, liveStreamId, {
+        connected: false,
+        recording: false,
+        disconnected_at: this.#context.clock.now(),
+      });
+      if (assetId !== null) await updateAssetRow(tx, assetId, { recording_times: JSON.stringify(recordingTimes) });
+      await stopSimulcast(this.#context, tx, liveStreamId, environmentId);
+      await recordLiveEvent(this.#context, tx, 'disconnected', liveStreamId);
+      return true;
+    });
+  }
+
+  /**
+   * The broadcast is over, and its recording is stored: an ordinary ingest plans it. With
+   * `disables`, the live stream accepts no further encoder (test streams, at their limit).
+   */
+  async ended(
+    liveStreamId: string,
+    ended: EndedBroadcast,
+    { disables = false }: { readonly disables?: boolean } = {},
+  ): Promise<boolean> {
+    let assetId: string | null = null;
+    const changed = await this.#change(liveStreamId, async (tx, stream) => {
+      assetId = stream.active_asset_id;
+      if (!(await endBroadcast(this.#context, tx, stream, ended))) return false;
+      if (disables && stream.status !== 'disabled') {
+        await updateLiveStreamRow(tx, liveStreamId, { status: 'disabled' });
+        await recordLiveEvent(this.#context, tx, 'disabled', liveStreamId);
+      }
+      return true;
+    });
+    if (changed) this.#context.onPlayableChanged(assetId!);
+    return changed;
+  }
+
+  /** Tells the owner about a problem of a recording, such as key frames that are too far apart. */
+  async warn(assetId: string, warning: { readonly type: string; readonly message: string }): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      const asset = await findAssetById(tx, assetId);
+      if (asset) await recordAssetWarning(this.#context, tx, asset, warning);
+    });
+  }
+
+  /** The same for a problem of the live stream itself, such as a slate that can't be fetched. */
+  async warnStream(liveStreamId: string, warning: { readonly type: string; readonly message: string }): Promise<void> {
+    await this.#change(liveStreamId, async (tx, stream) => {
+      await recordEvent(this.#context, tx, {
+        environmentId: stream.environment_id,
+        type: 'video.live_stream.warning',
+        object: { type: 'live', id: liveStreamId },
+        data: this.#context.wire.liveStreamWarning(stream, warning),
+      });
+      const asset = stream.active_asset_id === null ? undefined : await findAssetById(tx, stream.active_asset_id);
+      if (asset) await recordAssetWarning(this.#context, tx, asset, warning);
+      return true;
+    });
+  }
+
+  /** The state of a simulcast target; `severity` belongs to `errored`. */
+  simulcast(
+    liveStreamId: string,
+    targetId: string,
+    status: Row<'simulcast_target'>['status'],
+    severity?: 'normal' | 'fatal',
+  ): Promise<boolean> {
+    return this.#change(liveStreamId, async (tx, { environment_id: environmentId }) => {
+      if (!(await findSimulcastTarget(tx, liveStreamId, targetId))) return false;
+      const changed = await updateSimulcastTarget(tx, targetId, { status, error_severity: severity ?? null });
+      if (changed) await recordSimulcastEvent(this.#context, tx, environmentId, status, changed);
+      return changed !== undefined;
+    });
+  }
+
+  /** Broadcasts of this server that a stop of it has interrupted. */
+  async interrupted(): Promise<InterruptedBroadcast[]> {
+    const db = this.#database.queryable;
+    return Promise.all(
+      (await listBroadcasts(db, this.#nodeId)).map(async (stream) => {
+        const asset = stream.active_asset_id === null ? undefined : await findAssetById(db, stream.active_asset_id);
+        return {
+          settings: liveSettingsOf(stream),
+          assetId: asset?.id,
+          protocol: stream.ingest_protocol ?? 'rtmp',
+          startedAt: asset?.created_at ?? stream.created_at,
+          isActive: asset?.status === 'ready',
+          disconnectedAt: stream.connected ? undefined : (stream.disconnected_at ?? undefined),
+          recordingTimes: asset?.recording_times ?? [],
+        };
+      }),
+    );
+  }
+
+  async #createAsset(tx: Transaction, stream: Row<'live_stream'>, assetId: string, startedAt: Date): Promise<void> {
+    const { request, warning } = await readNewAsset(this.#context, tx, stream);
+    const { asset } = await insertNewAsset(this.#context, tx, {
+      id: assetId,
+      environmentId: stream.environment_id,
+      uploadId: null,
+      request,
+      live: { liveStreamId: stream.id, protocol: stream.ingest_protocol ?? 'rtmp', startedAt },
+    });
+    if (warning) await recordAssetWarning(this.#context, tx, asset, warning);
+  }
+
+  async #addRecordingTime(tx: Transaction, assetId: string, startedAt: Date): Promise<void> {
+    const asset = await findAssetById(tx, assetId);
+    const times = [...(asset?.recording_times ?? []), { started_at: startedAt.toISOString(), type: 'content' }];
+    await updateAssetRow(tx, assetId, { recording_times: JSON.stringify(times) });
+  }
+
+  /** False when the live stream is not there. */
+  #change<T>(
+    liveStreamId: string,
+    change: (tx: Transaction, stream: Row<'live_stream'>) => Promise<T>,
+  ): Promise<T | false> {
+    return this.#database.transaction(async (tx) => {
+      const stream = await lockLiveStream(tx, liveStreamId);
+      return stream ? change(tx, stream) : false;
+    });
+  }
+}

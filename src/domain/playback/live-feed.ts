@@ -1,0 +1,43 @@
+import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
+
+/**
+ * A broadcast as viewers read it, from its first playable segment until the asset is an ordinary
+ * one. An interface, because the recording, rungs that are encoded and other servers provide it.
+ */
+export interface LiveFeed {
+  readonly assetId: string;
+  readonly times: LiveTimes;
+  /** Discontinuities of the live stream before this broadcast (RFC 8216, 6.2.2). */
+  readonly firstDiscontinuity: number;
+  /** Names of the tracks, the copied video first, lower rungs next, audio last. */
+  readonly trackNames: readonly string[];
+  /**
+   * The track as it is; the same object until it changes. Undefined when there is no such track. A
+   * rung that nobody watches has no segments: only `waitFor` starts its encoder.
+   */
+  track(name: string): LiveTrackState | undefined;
+  /**
+   * Resolves when the track has the part (or the complete segment, if `part` is absent), when the
+   * segment is complete without this part, when the track has ended, or after `timeoutMs`; never
+   * rejects but for `signal`. True unless it timed out. Called for every playlist, so that the
+   * encoder of a rung knows that it is watched.
+   */
+  waitFor(
+    name: string,
+    segment: number,
+    part: number | undefined,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<boolean>;
+  /** The init segment; undefined when there is none with this number. */
+  init(name: string, config: number): Uint8Array | undefined;
+  /** A complete segment or one of its parts; undefined when it does not exist (yet). */
+  read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined>;
+}
+
+/** Finds what is on air, or ended a moment ago, on this server. */
+export interface LiveFeeds {
+  /** By asset. */
+  ofAsset(assetId: string): LiveFeed | undefined;
+  /** By live stream: its current broadcast, and for a minute after its end the last one. */
+  ofStream(liveStreamId: string): LiveFeed | undefined;
+}
