@@ -6,6 +6,7 @@ import { doctor } from './commands/doctor.js';
 import { drmCommands } from './commands/drm.js';
 import { envCommands } from './commands/env.js';
 import { importCommands } from './commands/import.js';
+import { liveCommands } from './commands/live.js';
 import { migrateCommand } from './commands/migrate.js';
 import { operationCommands } from './commands/operations.js';
 import { restore } from './commands/restore.js';
@@ -48,11 +49,12 @@ export const commandGroups: readonly CommandGroup[] = [
     title: 'Videos',
     summaries: {
       asset: 'create, list and delete videos',
+      live: 'live streams',
       upload: 'URLs to which others upload',
       'signing-key': 'keys that sign links',
       import: 'assets and keys of another server',
     },
-    members: { ...assetCommands, ...uploadCommands, ...signCommands, ...importCommands },
+    members: { ...assetCommands, ...liveCommands, ...uploadCommands, ...signCommands, ...importCommands },
   },
   { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },
   {

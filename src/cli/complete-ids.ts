@@ -18,6 +18,10 @@ const newest = async <T>(config: Config, path: string): Promise<T[]> =>
 const lists: Readonly<Record<string, (config: Config) => Promise<Candidates>>> = {
   asset: async (config) =>
     (await newest<ApiAsset>(config, '/video/v1/assets')).map(({ id, meta, status }) => [id, meta?.title ?? status]),
+  live: async (config) =>
+    (await newest<Pick<ApiAsset, 'id' | 'meta'> & { status: string }>(config, '/video/v1/live-streams')).map(
+      ({ id, meta, status }) => [id, meta?.title ?? status],
+    ),
   playback: async (config) =>
     (await newest<ApiAsset>(config, '/video/v1/assets')).flatMap((asset) =>
       // Everyone may watch the public ones without a signature.

@@ -9,6 +9,7 @@ export interface ApiEvent {
   readonly type: string;
   readonly created_at: string;
   readonly object: { readonly type: string; readonly id: string };
+  readonly data: { readonly live_stream_id?: string };
 }
 
 const EVENTS = '/system/v1/events';

@@ -129,9 +129,14 @@ const webhook = async () => ({
   q7m2x9: (await made('POST', '/system/v1/webhooks', { address: `${receiver.url}/${webhooks++}` })).id!,
 });
 
+const liveStream = async () => ({
+  gN5qTx8WbK1vJ6yHf0ZpR4uLdE2mC7aBgN5qTx8W: (await made('POST', '/video/v1/live-streams', {})).id!,
+});
+
 const replaced = async (words: string, line: string): Promise<string> => {
-  const group = { drm, webhook }[words.split(' ')[0]!];
-  const own = replacements[words] ?? (group && /show|delete|test|deliveries/.test(words) ? group : async () => ({}));
+  const group = { drm, webhook, live: liveStream }[words.split(' ')[0]!];
+  const own =
+    replacements[words] ?? (group && /^live|show|delete|test|deliveries/.test(words) ? group : async () => ({}));
   const table = {
     'https://example.org/video.mp4': `${origin.url}/0`,
     'https://example.org/hooks/kinora': `${receiver.url}/created-${webhooks++}`,
@@ -146,6 +151,7 @@ const replaced = async (words: string, line: string): Promise<string> => {
 /** They run until they are stopped; this output shows that they work. */
 const endless: Readonly<Record<string, RegExp>> = {
   serve: /Kinora is running/,
+  'live watch': /The live stream is idle/,
   'webhook listen': /Signing secret: \w{32}\n/,
   // The time of a line: the start of the server may no longer be among the latest lines.
   'logs --follow': /\d\d:\d\d:\d\d/,
