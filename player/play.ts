@@ -19,6 +19,8 @@ const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
     // Segments are fragmented MP4, which leaves little to do: a worker only delays the first frame.
     enableWorker: false,
     startPosition: startSeconds || -1,
+    // Catches up with a live stream after a stall, hardly audible.
+    maxLiveSyncPlaybackRate: 1.2,
     ...licenseConfig(page),
   });
   let isRecovered = false;

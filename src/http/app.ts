@@ -32,6 +32,7 @@ import { FILE_PREFIXES, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
 import { deliveryUsageRoutes } from './video/delivery-usage.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
+import { liveStreamRoutes } from './video/live-streams.js';
 import { masterAndShotsRoutes } from './video/master-and-shots.js';
 import { playbackIdRoutes } from './video/playback-ids.js';
 import { playbackRestrictionRoutes } from './video/playback-restrictions.js';
@@ -112,6 +113,7 @@ const apiRoutes = (app: FastifyInstance, api: ApiPart, deps: AppDeps): void => {
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);
+  liveStreamRoutes(route, deps);
   vocabularyRoutes(route, deps);
   drmConfigurationRoutes(route, deps);
   deliveryUsageRoutes(route, deps);

@@ -4,7 +4,6 @@ import { pathOf, routedPath } from './api-paths.js';
 
 /** Parts of the Mux API that clients know and Kinora does not have. */
 const ABSENT: readonly (readonly [path: RegExp, what: string])[] = [
-  [/^\/video\/v1\/live-streams(?:\/|$)/, 'live streams'],
   [/^\/video\/v1\/web-inputs(?:\/|$)/, 'web inputs'],
   [/^\/video\/v1\/spaces(?:\/|$)/, 'spaces'],
   [/^\/data(?:\/|$)/, 'viewing data (Mux Data)'],

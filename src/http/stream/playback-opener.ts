@@ -1,18 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Access, AccessCheck, AccessRequest } from '../../domain/playback/access-check.js';
-import type { Playable, PlayableFinder } from '../../domain/playback/playable-finder.js';
+import { isOnAir, type Playable, type PlayableFinder } from '../../domain/playback/playable-finder.js';
+import type { LivePlayable } from '../../domain/playback/write-live-playlist.js';
 import type { ReadyPlayable } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
 
 /** What an admitted viewer may access. */
-export interface OpenedPlayback {
+export interface OpenedPlayback<P extends Playable = ReadyPlayable> {
   /** The finder's own object; a new one after the asset was read again. */
-  readonly playable: ReadyPlayable;
+  readonly playable: P;
   readonly access: Access;
 }
 
-const isPlayable = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
+const isReady = (playable: Playable): playable is ReadyPlayable => playable.plan !== undefined;
+
+/** What plays: a ready asset, or one that is broadcast and has no plan yet. */
+export type AnyPlayback = OpenedPlayback | OpenedPlayback<LivePlayable>;
+
+export const isLive = (opened: AnyPlayback): opened is OpenedPlayback<LivePlayable> => isOnAir(opened.playable);
 
 /**
  * For resources that an asset doesn't have yet while it plays early.
@@ -58,8 +64,22 @@ export class PlaybackOpener {
     audience: Audience,
     child?: string,
   ): Promise<OpenedPlayback> {
-    const playable = await this.#find(reply, playbackId);
-    return requirePlan(playable, await this.#access.check(playable, accessRequest(request), audience, child));
+    const { playable, access } = await this.#check(request, reply, playbackId, audience, child);
+    if (!isReady(playable)) throw notReady(playable);
+    return { playable, access };
+  }
+
+  /** The same for what also plays while it is broadcast. */
+  async openAny(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    audience: Audience,
+  ): Promise<AnyPlayback> {
+    const { playable, access } = await this.#check(request, reply, playbackId, audience);
+    if (isReady(playable)) return { playable, access };
+    if (isOnAir(playable)) return { playable, access };
+    throw notReady(playable);
   }
 
   /** Requires a signature; for URLs in playlists. */
@@ -70,7 +90,33 @@ export class PlaybackOpener {
     child: string,
   ): Promise<OpenedPlayback> {
     const playable = await this.#find(reply, playbackId);
-    return requirePlan(playable, await this.#access.checkChild(playable, accessRequest(request), child));
+    const access = await this.#access.checkChild(playable, accessRequest(request), child);
+    if (!isReady(playable)) throw notReady(playable);
+    return { playable, access };
+  }
+
+  /** The same for URLs in playlists of a broadcast, which work for a while after its end. */
+  async openLiveChild(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    child: string,
+  ): Promise<OpenedPlayback<LivePlayable>> {
+    const playable = await this.#find(reply, playbackId);
+    const access = await this.#access.checkChild(playable, accessRequest(request), child);
+    if (!hasBroadcast(playable)) throw notReady(playable);
+    return { playable, access };
+  }
+
+  async #check(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    audience: Audience,
+    child?: string,
+  ): Promise<OpenedPlayback<Playable>> {
+    const playable = await this.#find(reply, playbackId);
+    return { playable, access: await this.#access.check(playable, accessRequest(request), audience, child) };
   }
 
   async #find(reply: FastifyReply, playbackId: string): Promise<Playable> {
@@ -82,9 +128,13 @@ export class PlaybackOpener {
   }
 }
 
-const requirePlan = (playable: Playable, access: Access): OpenedPlayback => {
-  if (!isPlayable(playable)) throw new KinoraError('asset_not_ready');
-  return { playable, access };
+const hasBroadcast = (playable: Playable): playable is LivePlayable => playable.live !== undefined;
+
+const notReady = (playable: Playable): KinoraError => {
+  if (isOnAir(playable)) return new KinoraError('asset_not_ready', { messages: ['Not available while live'] });
+  if (playable.liveStreamId !== undefined)
+    return new KinoraError('asset_not_ready', { messages: ['Live stream is not active'] });
+  return new KinoraError('asset_not_ready');
 };
 
 export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest => ({
@@ -100,7 +150,7 @@ export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest
 const EARLY_MAX_AGE_SECONDS = 5;
 
 /** `Cache-Control` for responses that may be cached for `maxAgeSeconds` once the asset is ready. */
-export const cacheFor = ({ playable, access }: OpenedPlayback, maxAgeSeconds: number): string =>
+export const cacheFor = ({ playable, access }: OpenedPlayback<Playable>, maxAgeSeconds: number): string =>
   `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
 
 /**
@@ -116,7 +166,7 @@ export const allowKeepingPlaylist = (reply: FastifyReply, opened: OpenedPlayback
 };
 
 /** `Cache-Control` for content that never changes under its URL. */
-export const immutableFor = (opened: OpenedPlayback): string => {
+export const immutableFor = (opened: OpenedPlayback<Playable>): string => {
   if (opened.access.signed) return cacheFor(opened, 3600);
   return opened.playable.early ? cacheFor(opened, 0) : 'public, max-age=31536000, immutable';
 };

@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyPluginAsync } from 'fastify';
+import { acceptsGzip } from './accepts-gzip.js';
 import { matchesEtag } from './byte-range.js';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -45,8 +46,7 @@ export const loadPlayerFiles = async (): Promise<PlayerFiles> => {
           });
           if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
           reply.type(TYPES[extname(name)]!);
-          if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers['accept-encoding'] ?? ''))
-            return reply.send(bytes);
+          if (!acceptsGzip(request)) return reply.send(bytes);
           packed ??= promisify(gzip)(bytes, { level: 9 });
           return reply.header('content-encoding', 'gzip').send(await packed);
         });

@@ -107,7 +107,7 @@ export class PlayerPage {
     const { opener, playables, contentKeys } = this.#deps;
     let playable: Playable;
     try {
-      ({ playable } = await opener.open(request, reply, playbackId, 'v'));
+      ({ playable } = await opener.openAny(request, reply, playbackId, 'v'));
     } catch (error) {
       const { status, body } = playbackError(error);
       // For the log, and for a header that says when to retry.
@@ -132,7 +132,9 @@ export class PlayerPage {
     const path = `/${playable.playbackId}`;
     const title = playable.meta.title || DEFAULT_TITLE;
     const base = imageUrl ?? origin;
-    const thumbnail = await findThumbnail(access, playable, accessRequest(request), tokens.thumbnail, base);
+    // What is on air has no images.
+    const thumbnail =
+      playable.plan && (await findThumbnail(access, playable, accessRequest(request), tokens.thumbnail, base));
     const hasStoryboard = playable.plan?.video && !playable.early && (isPublic || tokens.storyboard);
     const clip = {
       asset_start_time: lastOf(query.asset_start_time),

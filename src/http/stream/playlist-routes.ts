@@ -1,4 +1,5 @@
-import type { PlaybackOpener } from './playback-opener.js';
+import type { LivePlaylists } from './live-playlists.js';
+import { isLive, type PlaybackOpener } from './playback-opener.js';
 import { acceptsHtml, type PlayerPage } from './player-page.js';
 import type { Playlists } from './playlists.js';
 import type { ViewerRoute } from './viewer-routes.js';
@@ -6,6 +7,7 @@ import type { ViewerRoute } from './viewer-routes.js';
 interface PlaylistRouteDeps {
   readonly opener: PlaybackOpener;
   readonly playlists: Playlists;
+  readonly livePlaylists: LivePlaylists;
   readonly page: PlayerPage;
 }
 
@@ -15,7 +17,10 @@ const DASH_ENDING = '.mpd';
 /**
  * The URLs that players and browsers are given: `<id>.m3u8`, `<id>.mpd`, and the bare ID for both.
  */
-export const playlistRoutes = (route: ViewerRoute, { opener, playlists, page }: PlaylistRouteDeps): void => {
+export const playlistRoutes = (
+  route: ViewerRoute,
+  { opener, playlists, livePlaylists, page }: PlaylistRouteDeps,
+): void => {
   route<{ name: string }>('/:name', async (request, reply) => {
     const { name } = request.params;
     if (name.endsWith(DASH_ENDING)) {
@@ -26,6 +31,9 @@ export const playlistRoutes = (route: ViewerRoute, { opener, playlists, page }: 
     const playbackId = isBare ? name : name.slice(0, -HLS_ENDING.length);
     if (isBare) reply.header('vary', 'Accept');
     if (isBare && acceptsHtml(request.headers.accept)) return page.send(request, reply, playbackId);
-    return playlists.sendMultivariant(request, reply, await opener.open(request, reply, playbackId, 'v'));
+    const opened = await opener.openAny(request, reply, playbackId, 'v');
+    return isLive(opened)
+      ? livePlaylists.sendMultivariant(request, reply, opened)
+      : playlists.sendMultivariant(request, reply, opened);
   });
 };

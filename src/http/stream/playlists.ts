@@ -7,7 +7,7 @@ import { writeManifest } from '../../domain/playback/write-manifest.js';
 import { writeMediaPlaylist } from '../../domain/playback/write-playlist.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { AdditionalRenditions } from '../../media/plan/find-segment.js';
-import { pathOf } from '../plugins/api-paths.js';
+import { childBase } from './child-base.js';
 import { allowKeepingPlaylist, type OpenedPlayback } from './playback-opener.js';
 import { PlaylistCache } from './playlist-cache.js';
 import { requestedOrigin } from './requested-origin.js';
@@ -22,10 +22,6 @@ interface PlaylistsDeps {
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 const MANIFEST_TYPE = 'application/dash+xml';
-
-/** Child addresses are relative, so that a proxy may put everything below a path of its own. */
-const baseOf = (request: FastifyRequest, playbackId: string): string =>
-  pathOf(request.url).endsWith('/') ? `../${playbackId}/` : `${playbackId}/`;
 
 /** Sends the playlists and manifests of opened playback IDs. */
 export class Playlists {
@@ -45,7 +41,7 @@ export class Playlists {
     const origin = this.#streamUrl ?? requestedOrigin(request);
     // Without DRM, nothing is awaited.
     const tags = playable.policy === 'drm' ? await this.#tagsOf(request, playable) : undefined;
-    const playlist = this.#cache.get(opened, baseOf(request, playable.playbackId), origin, tags);
+    const playlist = this.#cache.get(opened, childBase(request, playable.playbackId), origin, tags);
     return sendPrepared(request, reply, PLAYLIST_TYPE, playlist);
   }
 
@@ -74,7 +70,7 @@ export class Playlists {
     // A manifest with a fixed duration would end before the file does.
     if (playable.plan.grows) throw new KinoraError('asset_not_ready');
     const keys = await keysOf(this.#contentKeys, playable);
-    const base = baseOf(request, playable.playbackId);
+    const base = childBase(request, playable.playbackId);
     const manifest = await writeManifest(playable, access, this.#playables, base, keys && manifestKeys(keys));
     return sendText(request, reply, MANIFEST_TYPE, manifest);
   }

@@ -1,9 +1,12 @@
 import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
+import { LIVE_VERSION } from '../../domain/playback/write-live-playlist.js';
 import { renditionChild, textRenditionTrack } from '../../domain/playback/write-playlist.js';
 import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
+import type { LivePlaylists } from './live-playlists.js';
+import type { LiveSegments } from './live-segments.js';
 import type { PlaybackOpener } from './playback-opener.js';
 import type { Playlists } from './playlists.js';
 import type { SegmentSender } from './segment-sender.js';
@@ -16,6 +19,8 @@ interface SegmentRouteDeps {
   readonly playlists: Playlists;
   readonly texts: TextTracks;
   readonly sender: SegmentSender;
+  readonly livePlaylists: LivePlaylists;
+  readonly liveSegments: LiveSegments;
 }
 
 interface Params {
@@ -27,7 +32,17 @@ interface Params {
 
 /** What playlists refer to: the playlists of renditions, and their segments. */
 export const segmentRoutes = (route: ViewerRoute, deps: SegmentRouteDeps): void => {
-  const { opener, playables, playlists, texts, sender } = deps;
+  const { opener, playables, playlists, texts, sender, livePlaylists, liveSegments } = deps;
+  route<Omit<Params, 'plan'>>(`/:playbackId/${LIVE_VERSION}/:rendition/:file`, async (request, reply) => {
+    const { playbackId, rendition, file } = request.params;
+    const clip = lastOf(request.query.clip);
+    const child = renditionChild(LIVE_VERSION, rendition, clip);
+    const opened = await opener.openLiveChild(request, reply, playbackId, child);
+    return file === 'playlist.m3u8'
+      ? livePlaylists.sendMedia(request, reply, opened, rendition, clip)
+      : liveSegments.send(request, reply, opened, { rendition, file, clip });
+  });
+
   route<Params>('/:playbackId/:plan/:rendition/:file', async (request, reply) => {
     const { playbackId, plan: version, rendition, file } = request.params;
     const clip = lastOf(request.query.segments);

@@ -8,6 +8,7 @@ import {
   writeTextPlaylist,
 } from '../../domain/playback/write-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
+import { isRecognized } from '../../domain/tracks/text-source.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/plan/segment-times.js';
 import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text/text-index.js';
@@ -48,8 +49,8 @@ export const sendTextFile = async (
   const [, trackId = '', ending] = /^([A-Za-z0-9]+)\.(vtt|txt)$/.exec(file) ?? [];
   const text = await findReadyText(texts, playable, trackId);
   const isTranscript = ending === 'txt';
-  if (isTranscript && playable.tracks.find(({ id }) => id === trackId)?.text_source !== 'generated_vod')
-    throw new KinoraError('not_found');
+  const source = playable.tracks.find(({ id }) => id === trackId)?.text_source ?? null;
+  if (isTranscript && !isRecognized(source)) throw new KinoraError('not_found');
   const times = clipTimes(playable, access);
   reply.header('cache-control', immutableFor({ playable, access }));
   const shown = cutText(text, times);

@@ -5,7 +5,7 @@ import { audioFacts, sourceFacts, steadyIndex, videoFacts } from '../../../test/
 import type { Plan } from '../plan/plan.js';
 import { planAsset } from '../plan/plan-asset.js';
 import { type DashAudioTrack, dashManifest } from './dash.js';
-import type { HlsTextTrack } from './hls.js';
+import type { HlsTextTrack } from './multivariant.js';
 import { parsePlaybackModifiers } from './playback-modifiers.js';
 
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;

@@ -3,8 +3,8 @@ import { spriteSheetSize } from '../image/storyboard.js';
 import { type AudioPlan, isOriginal, type Plan, type VideoPlan, type VideoRendition } from '../plan/plan.js';
 import { gridOf } from '../plan/segment-times.js';
 import { contentProtection, type DashKey } from './dash-protection.js';
-import { findDefaultText, type HlsAudioTrack, type HlsChild, type HlsTextTrack } from './hls.js';
 import { sheetBandwidth, windowStoryboard } from './image-playlist.js';
+import { findDefaultText, type HlsAudioTrack, type HlsChild, type HlsTextTrack } from './multivariant.js';
 import {
   chooseRenditions,
   findSegmentWindow,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { audioFacts, sourceFacts, steadyIndex, videoFacts } from '../../../test/support/media/media-values.js';
 import { planAsset } from '../plan/plan-asset.js';
-import { type HlsAudioTrack, type HlsChild, type HlsTextTrack, mediaPlaylist, multivariantPlaylist } from './hls.js';
+import { mediaPlaylist, multivariantPlaylist } from './hls.js';
+import type { HlsAudioTrack, HlsChild, HlsTextTrack } from './multivariant.js';
 import { parsePlaybackModifiers } from './playback-modifiers.js';
 
 const settings = { quality: 'plus', maxResolutionTier: '1080p', isTest: false } as const;

@@ -2,6 +2,16 @@ import type { AudioPlan, OriginalRendition, Plan, VideoPlan, VideoRendition } fr
 import { secondsPerUnit } from '../plan/segment-times.js';
 import { imageStream } from './image-playlist.js';
 import {
+  audioVariant,
+  type CombinedAudio,
+  combine,
+  type HlsChild,
+  type HlsVariant,
+  type MultivariantContent,
+  quote,
+  writeMultivariant,
+} from './multivariant.js';
+import {
   chooseRenditions,
   findSegmentWindow,
   type PlaybackModifiers,
@@ -14,181 +24,40 @@ import {
  * out.
  */
 
-export interface HlsAudioTrack {
-  readonly rendition: string;
-  readonly name: string;
-  readonly languageCode: string;
-  readonly primary: boolean;
-  readonly audio: AudioFigures;
-}
-
-/** An audio track as listed in the multivariant playlist. */
-export type AudioFigures = Pick<AudioPlan, 'channels' | 'bandwidth' | 'bitRate' | 'codecs'>;
-
-export interface HlsTextTrack {
-  readonly id: string;
-  readonly name: string;
-  readonly languageCode: string;
-  readonly closedCaptions: boolean;
-}
-
-/** A playlist that the multivariant playlist refers to. */
-export type HlsChild = {
-  /** Present for instant clips. */
-  readonly window?: SegmentWindow;
-  /** The second, alternative URL of the same playlist. */
-  readonly redundant?: true;
-} & (
-  | { readonly kind: 'video' | 'audio'; readonly rendition: string }
-  | { readonly kind: 'text'; readonly trackId: string }
-  | { readonly kind: 'images' }
-);
-
-export interface MultivariantInput {
+export interface MultivariantInput
+  extends Omit<MultivariantContent, 'isIndependent' | 'hasVideo' | 'variants' | 'modifiers'> {
   readonly plan: Plan;
-  readonly title?: string;
-  /** Absolute URL of `metadata.json`, for players that read chapters from it. */
-  readonly chaptersUri?: string;
-  /** Ready tracks only, primary first. */
-  readonly audioTracks: readonly HlsAudioTrack[];
-  readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
-  /** Attributes of each `EXT-X-SESSION-KEY`. */
-  readonly sessionKeys?: readonly string[];
-  readonly uri: (child: HlsChild) => string;
 }
-
-/** A quoted-string can't contain quotes, line ends or control characters (RFC 8216, 4.2). */
-const quote = (text: string): string =>
-  `"${text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').replaceAll('"', "'")}"`;
-
-const attributes = (entries: readonly (readonly [string, string | undefined])[]): string =>
-  entries.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])).join(',');
-
-const AUDIO_GROUP = 'aud';
-const TEXT_GROUP = 'sub';
-const CAPTION_CHARACTERISTICS =
-  'public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound';
-
-const primarySubtag = (tag: string): string => tag.toLowerCase().split('-')[0]!;
-
-/**
- * The track for `default_subtitles_lang`: an exact match, or else one with the same primary subtag.
- */
-export const findDefaultText = (
-  tracks: readonly HlsTextTrack[],
-  language: string | undefined,
-): HlsTextTrack | undefined => {
-  if (language === undefined) return undefined;
-  return (
-    tracks.find((track) => track.languageCode.toLowerCase() === language.toLowerCase()) ??
-    tracks.find((track) => primarySubtag(track.languageCode) === primarySubtag(language))
-  );
-};
 
 /**
  * The text of the multivariant playlist. Without video, it lists one audio variant, regardless of
  * the resolution filters.
  */
 export const multivariantPlaylist = (input: MultivariantInput): string => {
-  const { plan, modifiers, audioTracks, textTracks } = input;
+  const { plan, modifiers, audioTracks } = input;
   const { video } = plan;
   const audio = combine(audioTracks.map(({ audio }) => audio));
   const window = findSegmentWindow(plan, modifiers);
   const uri = (child: HlsChild): string => input.uri(window ? { ...child, window } : child);
-  const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'];
-  if (input.title !== undefined)
-    lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.title",VALUE=${quote(input.title)}`);
-  if (input.chaptersUri !== undefined)
-    lines.push(`#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI=${quote(input.chaptersUri)}`);
-
-  for (const key of input.sessionKeys ?? []) lines.push(`#EXT-X-SESSION-KEY:${key}`);
-
-  const audioGroup = audioTracks.length > (video ? 0 : 1) ? AUDIO_GROUP : undefined;
-  const audioName = uniqueNames();
-  for (const track of audioGroup ? audioTracks : [])
-    lines.push(
-      `#EXT-X-MEDIA:${attributes([
-        ['TYPE', 'AUDIO'],
-        ['GROUP-ID', quote(AUDIO_GROUP)],
-        ['NAME', audioName(track.name)],
-        ['LANGUAGE', quote(track.languageCode)],
-        ['DEFAULT', track.primary ? 'YES' : 'NO'],
-        ['AUTOSELECT', 'YES'],
-        ['CHANNELS', quote(String(track.audio.channels))],
-        ['URI', quote(uri({ kind: 'audio', rendition: track.rendition }))],
-      ])}`,
-    );
-  const defaultText = findDefaultText(textTracks, modifiers.defaultSubtitlesLang);
-  const textName = uniqueNames();
-  for (const track of textTracks)
-    lines.push(
-      `#EXT-X-MEDIA:${attributes([
-        ['TYPE', 'SUBTITLES'],
-        ['GROUP-ID', quote(TEXT_GROUP)],
-        ['NAME', textName(track.name)],
-        ['LANGUAGE', quote(track.languageCode)],
-        ['DEFAULT', track === defaultText ? 'YES' : 'NO'],
-        ['AUTOSELECT', 'YES'],
-        ['FORCED', 'NO'],
-        ['CHARACTERISTICS', track.closedCaptions ? quote(CAPTION_CHARACTERISTICS) : undefined],
-        ['URI', quote(uri({ kind: 'text', trackId: track.id }))],
-      ])}`,
-    );
-
-  const groups: [string, string | undefined][] = [
-    ['AUDIO', audioGroup && quote(audioGroup)],
-    ['SUBTITLES', textTracks.length > 0 ? quote(TEXT_GROUP) : undefined],
-  ];
-  const addVariant = (entries: readonly (readonly [string, string | undefined])[], child: HlsChild): void => {
-    const line = `#EXT-X-STREAM-INF:${attributes([...entries, ...groups, ['CLOSED-CAPTIONS', video ? 'NONE' : undefined]])}`;
-    lines.push(line, uri(child));
-    redundant.push(line, uri({ ...child, redundant: true }));
-  };
-  const redundant: string[] = [];
+  const variants: HlsVariant[] = [];
   for (const rendition of video ? withOriginal(video, chooseRenditions(video, modifiers)) : [])
-    addVariant(videoVariant(video!, audio, rendition), { kind: 'video', rendition: rendition.name });
+    variants.push({
+      attributes: videoVariant(video!, audio, rendition),
+      child: { kind: 'video', rendition: rendition.name },
+    });
   const primaryTrack = audioTracks[0];
   if (audio && primaryTrack && (!video || modifiers.addAudioOnly))
-    addVariant(
-      [
-        ['BANDWIDTH', String(audio.bandwidth)],
-        ['CODECS', quote(audio.codecs)],
-      ],
-      { kind: 'audio', rendition: primaryTrack.rendition },
-    );
-  if (modifiers.redundantStreams) lines.push(...redundant);
-  if (video && modifiers.rokuTrickPlay) lines.push(imageStream(video, window, quote(uri({ kind: 'images' }))));
-  return `${lines.join('\n')}\n`;
-};
-
-/** A variant must promise enough for each of its tracks (RFC 8216, 4.3.4.2). */
-const combine = (tracks: readonly AudioFigures[]): Omit<AudioFigures, 'channels'> | undefined =>
-  tracks.length === 0
-    ? undefined
-    : {
-        bandwidth: Math.max(...tracks.map(({ bandwidth }) => bandwidth)),
-        bitRate: Math.max(...tracks.map(({ bitRate }) => bitRate)),
-        codecs: [...new Set(tracks.map(({ codecs }) => codecs))].join(),
-      };
-
-/**
- * Names in a group must differ (RFC 8216, 4.3.4.1.1), even after unquotable characters are
- * replaced.
- */
-const uniqueNames = () => {
-  const taken = new Set<string>();
-  return (name: string): string => {
-    let quoted = quote(name);
-    for (let number = 2; taken.has(quoted); number += 1) quoted = quote(`${name} (${number})`);
-    taken.add(quoted);
-    return quoted;
-  };
+    variants.push(audioVariant(audio, primaryTrack.rendition));
+  const playlist = writeMultivariant({ ...input, isIndependent: true, hasVideo: video !== undefined, variants, uri });
+  return video && modifiers.rokuTrickPlay
+    ? `${playlist}${imageStream(video, window, quote(uri({ kind: 'images' })))}\n`
+    : playlist;
 };
 
 const videoVariant = (
   { frameRate, peakFrameRate = 0 }: VideoPlan,
-  audio: Omit<AudioFigures, 'channels'> | undefined,
+  audio: CombinedAudio | undefined,
   rendition: VideoRendition & Partial<OriginalRendition>,
 ): [string, string | undefined][] => {
   const average = rendition.averageBandwidth;

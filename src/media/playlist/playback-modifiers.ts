@@ -12,6 +12,9 @@ export interface PlaybackModifiers {
   /** Instant clip, seconds on the timeline of the asset. */
   readonly assetStartSeconds?: number;
   readonly assetEndSeconds?: number;
+  /** Instant clip of a broadcast, in seconds since 1970. */
+  readonly programStartSeconds?: number;
+  readonly programEndSeconds?: number;
   readonly defaultSubtitlesLang?: string;
   readonly redundantStreams: boolean;
   readonly rokuTrickPlay: boolean;
@@ -27,16 +30,19 @@ export interface SegmentWindow {
 const RESOLUTION = /^(270|360|480|540|720|1080|1440|2160)p$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
+const TIMES = ['asset_start_time', 'asset_end_time', 'program_start_time', 'program_end_time'] as const;
 const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
 
 /**
  * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values
  * are ignored, `null` is empty). An invalid value returns `{ invalid }` with the message for the
- * client: `Invalid parameter: <name>`.
+ * client: `Invalid parameter: <name>`. Only a broadcast has program times; it has no duration yet,
+ * which is `Infinity`.
  */
 export const parsePlaybackModifiers = (
   values: Readonly<Record<string, unknown>>,
   durationSeconds: number,
+  isLive = false,
 ): PlaybackModifiers | { readonly invalid: string } => {
   const bad = (name: string): { invalid: string } => ({ invalid: `Invalid parameter: ${name}` });
   const texts = new Map<string, string>();
@@ -49,7 +55,7 @@ export const parsePlaybackModifiers = (
   const programTimes = texts.has('program_start_time') || texts.has('program_end_time');
   const assetTimes = texts.has('asset_start_time') || texts.has('asset_end_time');
   if (programTimes && assetTimes) return { invalid: 'Invalid parameter' };
-  if (programTimes) return bad('program_start_time');
+  if (programTimes && !isLive) return bad('program_start_time');
 
   for (const name of ['max_resolution', 'min_resolution'])
     if (texts.has(name) && !RESOLUTION.test(texts.get(name)!)) return bad(name);
@@ -67,13 +73,15 @@ export const parsePlaybackModifiers = (
   if (defaultSubtitlesLang !== undefined && !LANGUAGE_TAG.test(defaultSubtitlesLang))
     return bad('default_subtitles_lang');
 
-  for (const name of ['asset_start_time', 'asset_end_time'])
-    if (texts.has(name) && !NUMBER.test(texts.get(name)!)) return bad(name);
-  const assetStartSeconds = texts.has('asset_start_time') ? Number(texts.get('asset_start_time')) : undefined;
-  const assetEndSeconds = texts.has('asset_end_time') ? Number(texts.get('asset_end_time')) : undefined;
+  for (const name of TIMES) if (texts.has(name) && !NUMBER.test(texts.get(name)!)) return bad(name);
+  const [assetStartSeconds, assetEndSeconds, programStartSeconds, programEndSeconds] = TIMES.map((name) =>
+    texts.has(name) ? Number(texts.get(name)) : undefined,
+  );
   const start = assetStartSeconds ?? 0;
   if (assetTimes && (start < 0 || start >= durationSeconds || (assetEndSeconds ?? durationSeconds) <= start))
     return bad('asset_start_time');
+  if (programTimes && (programEndSeconds ?? Number.POSITIVE_INFINITY) <= (programStartSeconds ?? 0))
+    return bad('program_start_time');
 
   return {
     ...(maxResolution !== undefined && { maxResolution }),
@@ -81,6 +89,8 @@ export const parsePlaybackModifiers = (
     descending: order === 'desc',
     ...(assetStartSeconds !== undefined && { assetStartSeconds }),
     ...(assetEndSeconds !== undefined && { assetEndSeconds: Math.min(assetEndSeconds, durationSeconds) }),
+    ...(programStartSeconds !== undefined && { programStartSeconds }),
+    ...(programEndSeconds !== undefined && { programEndSeconds }),
     ...(defaultSubtitlesLang !== undefined && { defaultSubtitlesLang }),
     redundantStreams: BOOLEANS.get(texts.get('redundant_streams') ?? '') === true,
     rokuTrickPlay: BOOLEANS.get(texts.get('roku_trick_play') ?? '') === true,
@@ -99,26 +109,23 @@ const KNOWN = [
   'max_resolution',
   'min_resolution',
   'rendition_order',
-  'asset_start_time',
-  'asset_end_time',
-  'program_start_time',
-  'program_end_time',
   'default_subtitles_lang',
+  ...TIMES,
   ...FLAGS,
 ] as const;
 
-const labelLines = (rendition: VideoRendition): number => Number.parseInt(rendition.name, 10);
+const labelLines = (rendition: { readonly name: string }): number => Number.parseInt(rendition.name, 10);
 
 /**
  * The listed variants in order: the start rendition first, then ascending; or highest first. If a
  * filter excludes every variant, the closest one is kept.
  */
-export const chooseRenditions = (
-  video: NonNullable<Plan['video']>,
+export const chooseRenditions = <R extends { readonly name: string }>(
+  video: { /** Ascending. */ readonly renditions: readonly R[]; readonly startRendition?: string },
   modifiers: Pick<PlaybackModifiers, 'maxResolution' | 'minResolution' | 'descending'>,
-): VideoRendition[] => {
+): R[] => {
   const { maxResolution = Number.POSITIVE_INFINITY, minResolution = 0 } = modifiers;
-  let chosen: readonly VideoRendition[] = video.renditions;
+  let chosen: readonly R[] = video.renditions;
   const below = chosen.filter((rendition) => labelLines(rendition) <= maxResolution);
   chosen = below.length > 0 ? below : chosen.slice(0, 1);
   const above = chosen.filter((rendition) => labelLines(rendition) >= minResolution);

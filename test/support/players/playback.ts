@@ -13,6 +13,7 @@ import { createDrmConfiguration } from '#kinora/domain/drm/configurations.js';
 import { ContentKeys } from '#kinora/domain/drm/content-keys.js';
 import type { DrmSettings } from '#kinora/domain/drm/settings.js';
 import { AccessCheck, accessRowsOf } from '#kinora/domain/playback/access-check.js';
+import type { LiveFeeds } from '#kinora/domain/playback/live-feed.js';
 import { PlayableFinder } from '#kinora/domain/playback/playable-finder.js';
 import { type OpenRendition, RenditionOpener } from '#kinora/domain/renditions/open-rendition.js';
 import { DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
@@ -45,12 +46,20 @@ export interface PreparedAsset {
 }
 
 type PlaybackOptions = Parameters<typeof startApi>[0] &
-  Pick<SegmentProducerDeps, 'onFramesLost'> & { readonly allowServices?: boolean; readonly serviceLimitMs?: number };
+  Pick<SegmentProducerDeps, 'onFramesLost'> & {
+    readonly allowServices?: boolean;
+    readonly serviceLimitMs?: number;
+    /** What is on air. */
+    readonly feeds?: LiveFeeds;
+  };
+
+const NOTHING_ON_AIR: LiveFeeds = { ofAsset: () => undefined, ofStream: () => undefined };
 
 export const startPlayback = async ({
   allowServices = true,
   serviceLimitMs,
   onFramesLost,
+  feeds = NOTHING_ON_AIR,
   ...options
 }: PlaybackOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
@@ -152,7 +161,7 @@ export const startPlayback = async ({
   const renditions = new RenditionOpener({ database: api.database, blobs, clock: api.clock });
   openRendition = (...of) => renditions.open(...of);
   finder = new PlayableFinder({
-    ...{ database: api.database, clock: api.clock, early: earlySources },
+    ...{ database: api.database, clock: api.clock, early: earlySources, feeds },
     maxBytes: 2 ** 24,
   });
   deliveries = new DeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });

@@ -1,0 +1,137 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from '../../domain/playback/access-check.js';
+import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import { isInLiveClip, type LivePlayable, liveRange } from '../../domain/playback/write-live-playlist.js';
+import { rejection } from '../../domain/signing/verify-token.js';
+import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { LivePart, LiveSegment, LiveTrackInfo, LiveTrackState } from '../../media/live/live-track.js';
+import { videoTier } from '../../media/plan/asset-properties.js';
+import { initConfig } from '../../media/playlist/live-hls.js';
+import { immutableFor, type OpenedPlayback } from './playback-opener.js';
+import { sendFile } from './send-file.js';
+import { abortWhenLeft } from './viewer-routes.js';
+
+export interface LiveSegmentsDeps {
+  readonly deliveries: Pick<DeliveryCounter, 'count'>;
+}
+
+/** A file in the URL of a track. */
+interface LiveFile {
+  readonly kind: 'init' | 'media';
+  readonly segment: number;
+  readonly part: number | undefined;
+}
+
+const FILE = /^(?:init-(\d{1,9})\.mp4|(\d{1,9})(?:\.(\d{1,4}))?\.m4s)$/;
+/** A hinted part is sent as soon as it exists (RFC 8216bis, 6.2.2). */
+const WAIT_TARGETS = 3;
+
+/** Sends what playlists of broadcasts refer to, from memory, and counts it. */
+export class LiveSegments {
+  private readonly deliveries: Pick<DeliveryCounter, 'count'>;
+
+  constructor({ deliveries }: LiveSegmentsDeps) {
+    this.deliveries = deliveries;
+  }
+
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    opened: OpenedPlayback<LivePlayable>,
+    { rendition, file, clip }: { readonly rendition: string; readonly file: string; readonly clip: string | undefined },
+  ): Promise<unknown> {
+    const { playable, access } = opened;
+    const { live } = playable;
+    const target = parseFile(file);
+    if (!target || !live.track(rendition)) throw new KinoraError('not_found');
+    const left = abortWhenLeft(reply);
+    const bytes = await readFile(live, rendition, target, left).catch((error: unknown) => {
+      if (left.aborted) return undefined;
+      throw error;
+    });
+    // The client has disconnected.
+    if (left.aborted) return reply.hijack();
+    const state = live.track(rendition)!;
+    if (!bytes) throw new KinoraError('not_found');
+    checkClip(playable, access, state, target, clip);
+    reply.header('cache-control', immutableFor(opened));
+    const etag = `"${live.assetId}-${rendition}-${file}"`;
+    const sent = { etag, sizeBytes: bytes.length, acquire: async () => ({ bytes, release: () => undefined }) };
+    return sendFile(request, reply, sent, `${state.info.kind}/mp4`, (sizeBytes, isWhole) => {
+      const delivered = isWhole && sizeBytes === bytes.length ? deliveryOf(live, state, target) : undefined;
+      if (delivered) this.deliveries.count({ environmentId: playable.environmentId, ...delivered, bytes: sizeBytes });
+    });
+  }
+}
+
+const parseFile = (file: string): LiveFile | undefined => {
+  const [, init, segment, part] = FILE.exec(file) ?? [];
+  if (init !== undefined) return { kind: 'init', segment: Number(init), part: undefined };
+  if (segment === undefined) return undefined;
+  return { kind: 'media', segment: Number(segment), part: part === undefined ? undefined : Number(part) };
+};
+
+/** Undefined when there is no such file. Waits for the part that comes next. */
+const readFile = async (
+  live: LiveFeed,
+  rendition: string,
+  { kind, segment, part }: LiveFile,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> => {
+  const state = live.track(rendition)!;
+  if (kind === 'init') {
+    const config = initConfig(state, segment);
+    return config === undefined ? undefined : live.init(rendition, config);
+  }
+  if (part !== undefined && isHinted(state, segment, part))
+    await live.waitFor(rendition, segment, part, { timeoutMs: WAIT_TARGETS * live.times.targetSeconds * 1000, signal });
+  return live.read(rendition, segment, part);
+};
+
+const isHinted = ({ segments, ended }: LiveTrackState, segment: number, part: number): boolean => {
+  const last = segments.at(-1);
+  if (ended || !last) return false;
+  return last.complete
+    ? segment === last.number + 1 && part === 0
+    : segment === last.number && part === last.parts.length;
+};
+
+/** @throws KinoraError `forbidden` for a segment outside the clip that the signature is for */
+const checkClip = (
+  playable: LivePlayable,
+  { signed }: Access,
+  state: LiveTrackState,
+  { kind, segment }: LiveFile,
+  clip: string | undefined,
+): void => {
+  if (!signed || kind === 'init') return;
+  if (!isInLiveClip(playable.live, state, segment, liveRange(playable, clip)))
+    throw rejection('Token signature is invalid');
+};
+
+/** Segments and parts with frames count, or those with audio if there is no video. */
+const deliveryOf = (
+  live: LiveFeed,
+  { info, segments }: LiveTrackState,
+  { kind, segment: number, part }: LiveFile,
+): Omit<Delivery, 'environmentId' | 'bytes'> | undefined => {
+  const segment = segments[number - (segments[0]?.number ?? 0)];
+  const isCounted = info.kind === 'video' || live.trackNames.every((name) => live.track(name)?.info.kind === 'audio');
+  if (kind === 'init' || !segment || !isCounted) return undefined;
+  const sumOf = (parts: readonly LivePart[]): number =>
+    parts.reduce((sum, { durationTicks }) => sum + durationTicks, 0);
+  const startTicks = segment.startTicks + sumOf(segment.parts.slice(0, part ?? 0));
+  const ticks = part === undefined ? segment.durationTicks : partTicks(segment, part);
+  return {
+    assetId: live.assetId,
+    tier: tierOf(info),
+    seconds: ticks / info.timescale,
+    startSeconds: startTicks / info.timescale,
+  };
+};
+
+const partTicks = ({ parts }: LiveSegment, part: number): number => parts[part]?.durationTicks ?? 0;
+
+const tierOf = ({ kind, width = 0, height = 0 }: LiveTrackInfo): Delivery['tier'] =>
+  kind === 'audio' ? 'audio-only' : videoTier(width, height);

@@ -1,0 +1,262 @@
+import type { LiveSegment, LiveTimes, LiveTrackInfo, LiveTrackState } from '../live/live-track.js';
+import { findWindow, type LiveRange, type LiveWindow } from './live-range.js';
+import {
+  audioVariant,
+  combine,
+  type HlsAudioTrack,
+  type MultivariantContent,
+  quote,
+  writeMultivariant,
+} from './multivariant.js';
+import { chooseRenditions, type PlaybackModifiers } from './playback-modifiers.js';
+
+/**
+ * Playlists of a broadcast (RFC 8216bis: blocking reload, delta updates; in mode `low` also parts),
+ * pure: states of tracks in, text out. Rules that the names of tags do not tell are beside them.
+ */
+
+export interface LivePlaylistInput {
+  readonly state: LiveTrackState;
+  readonly times: LiveTimes;
+  /** See `LiveFeed`. */
+  readonly firstDiscontinuity: number;
+  readonly range: LiveRange;
+  /** The viewer knows what is older than the skip boundary. */
+  readonly skip: boolean;
+  /** The other renditions, by the relative URL of their playlists. */
+  readonly others: readonly { readonly uri: string; readonly state: LiveTrackState }[];
+  /** Follows the name of each file; empty or `?…`. */
+  readonly query: string;
+}
+
+/** RFC 8216bis, 4.4.3.8: at least six target durations. */
+const SKIP_TARGETS = 6;
+/** Three is the least for segments; Apple asks for three parts at least. */
+const HOLD_BACK_TARGETS = 3;
+const HOLD_BACK_PARTS = 3;
+/** Parts that are further from the edge may be removed (RFC 8216bis, 6.2.2). */
+const PART_TARGETS = 3;
+/** Segments that a request may be ahead of the playlist (RFC 8216bis, 6.2.5.2). */
+const MAX_AHEAD = 2;
+/** A player that gets fewer parts and no segment takes the playlist for empty. */
+const LEAST_PARTS = 3;
+const MICROSECONDS = 1_000_000;
+
+const microsecondsOf = (ticks: number, timescale: number): number => Math.round((ticks * MICROSECONDS) / timescale);
+const secondsText = (microseconds: number): string => (microseconds / MICROSECONDS).toFixed(6);
+
+const hasParts = ({ latencyMode }: LiveTimes): boolean => latencyMode === 'low';
+
+/** What a request waits for. */
+export interface LivePlace {
+  readonly segment: number;
+  /** Absent: the complete segment. */
+  readonly part: number | undefined;
+}
+
+/**
+ * A part behind the last one of a complete segment stands for the first one of the next segment
+ * (RFC 8216bis, 6.2.5.2).
+ */
+export const existingPlace = ({ segments }: LiveTrackState, { segment, part }: LivePlace): LivePlace => {
+  const asked = part === undefined ? undefined : segments[segment - (segments[0]?.number ?? 0)];
+  return asked?.complete && part! >= asked.parts.length ? { segment: segment + 1, part: 0 } : { segment, part };
+};
+
+/** Whether the track has the segment, or its part. */
+export const hasReached = (state: LiveTrackState, wanted: LivePlace): boolean => {
+  const last = state.segments.at(-1);
+  if (state.ended) return true;
+  if (!last) return false;
+  const { segment, part } = existingPlace(state, wanted);
+  if (last.number !== segment) return last.number > segment;
+  return last.complete || (part !== undefined && part < last.parts.length);
+};
+
+/** Whether a request waits for something that is too far away to wait for. */
+export const isTooFarAhead = (
+  { segments }: LiveTrackState,
+  { partTargetSeconds = 1 }: LiveTimes,
+  { segment, part = 0 }: LivePlace,
+): boolean => {
+  const last = segments.at(-1);
+  if (!last) return false;
+  if (segment > last.number + MAX_AHEAD) return true;
+  // The Advance Part Limit.
+  const aheadParts = partTargetSeconds < 1 ? Math.ceil(3 / partTargetSeconds) : 3;
+  return segment === last.number && part >= last.parts.length + aheadParts;
+};
+
+/** Whether a player can start with the playlist. */
+export const isPlayable = ({ segments, ended }: LiveTrackState, times: LiveTimes): boolean =>
+  segments.some(({ complete }) => complete) ||
+  (hasParts(times) && (segments[0]?.parts.length ?? 0) >= LEAST_PARTS) ||
+  (ended && segments.length > 0);
+
+/** The number in the name of the init segment: that of the first segment that needs it. */
+export const initNumber = ({ segments }: LiveTrackState, config: number): number | undefined =>
+  segments.find((segment) => segment.config === config)?.number;
+
+/** The inverse of `initNumber`. */
+export const initConfig = (state: LiveTrackState, number: number): number | undefined => {
+  const config = state.segments[number - (state.segments[0]?.number ?? 0)]?.config;
+  return config !== undefined && initNumber(state, config) === number ? config : undefined;
+};
+
+/**
+ * The media playlist of one track. Undefined when the range has no segment yet. Segment durations
+ * are differences of rounded times, so that their sum never drifts.
+ */
+export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined => {
+  const { state, times, range } = input;
+  const { segments } = state;
+  const listed = findWindow(state, range, times);
+  const window = hasParts(times) ? listed : { ...listed, end: completeEnd(segments, listed) };
+  if (window.first >= window.end) return undefined;
+  const skipped = input.skip && !window.isComplete ? countSkipped(state, window, times) : 0;
+  const isDiscontinuity = ({ discontinuity }: LiveSegment): boolean => discontinuity;
+  const discontinuities = input.firstDiscontinuity + segments.slice(0, window.first).filter(isDiscontinuity).length;
+  return [
+    '#EXTM3U',
+    `#EXT-X-VERSION:${hasParts(times) || skipped > 0 ? 9 : 7}`,
+    `#EXT-X-TARGETDURATION:${times.targetSeconds}`,
+    ...(range === 'window' ? [] : ['#EXT-X-PLAYLIST-TYPE:EVENT']),
+    serverControl(times),
+    // The first and only attribute, because Mux Player splits the line at the first `=`.
+    ...(hasParts(times) ? [`#EXT-X-PART-INF:PART-TARGET=${times.partTargetSeconds}`] : []),
+    `#EXT-X-MEDIA-SEQUENCE:${segments[window.first]!.number}`,
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuities}`,
+    // Of the whole broadcast: a playlist that loses the tag never gets it back.
+    ...(isIndependent(state) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
+    ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
+    ...writeSegments(input, { ...window, first: window.first + skipped }),
+    ...(window.isComplete ? ['#EXT-X-ENDLIST'] : writeHints(input)),
+    '',
+  ].join('\n');
+};
+
+/** Every segment so far starts with a key frame. */
+const isIndependent = ({ segments }: LiveTrackState): boolean => segments.every(({ independent }) => independent);
+
+/** Without parts, an incomplete segment is not listed. */
+const completeEnd = (segments: readonly LiveSegment[], { end }: LiveWindow): number =>
+  end > 0 && !segments[end - 1]!.complete ? end - 1 : end;
+
+const serverControl = (times: LiveTimes): string => {
+  const { targetSeconds, partTargetSeconds } = times;
+  return `#EXT-X-SERVER-CONTROL:${[
+    'CAN-BLOCK-RELOAD=YES',
+    `CAN-SKIP-UNTIL=${SKIP_TARGETS * targetSeconds}`,
+    ...(hasParts(times) ? [`PART-HOLD-BACK=${(HOLD_BACK_PARTS * partTargetSeconds!).toFixed(3)}`] : []),
+    `HOLD-BACK=${HOLD_BACK_TARGETS * targetSeconds}`,
+  ].join()}`;
+};
+
+const endTicksOf = ({ startTicks, durationTicks }: LiveSegment): number => startTicks + durationTicks;
+
+/** How far the end of each segment of the window is from the end of the playlist, in ticks. */
+const distances = (segments: readonly LiveSegment[], { first, end }: LiveWindow): number[] => {
+  const result: number[] = [];
+  // Summed up, because times do not continue over a discontinuity.
+  for (let at = end - 1, ticks = 0; at >= first; ticks += segments[at]!.durationTicks, at -= 1) result.unshift(ticks);
+  return result;
+};
+
+const countSkipped = ({ segments, info }: LiveTrackState, window: LiveWindow, { targetSeconds }: LiveTimes): number =>
+  distances(segments, window).filter((ticks) => ticks >= SKIP_TARGETS * targetSeconds * info.timescale).length;
+
+const writeSegments = (
+  { state, times, query }: Pick<LivePlaylistInput, 'state' | 'times' | 'query'>,
+  window: LiveWindow,
+): string[] => {
+  const { segments, info } = state;
+  const fromEdge = distances(segments, window);
+  let config: number | undefined;
+  return segments.slice(window.first, window.end).flatMap((segment, index) => {
+    const { number, discontinuity, complete } = segment;
+    const lines = discontinuity ? ['#EXT-X-DISCONTINUITY'] : [];
+    if (segment.config !== config)
+      lines.push(`#EXT-X-MAP:URI=${quote(`init-${initNumber(state, segment.config)}.mp4${query}`)}`);
+    config = segment.config;
+    if (index === 0 || discontinuity)
+      lines.push(`#EXT-X-PROGRAM-DATE-TIME:${new Date(Math.round(segment.wallMs)).toISOString()}`);
+    const isNear = fromEdge[index]! < PART_TARGETS * times.targetSeconds * info.timescale;
+    if (hasParts(times) && isNear) lines.push(...writeParts(segment, info.timescale, query));
+    if (!complete) return lines;
+    const [start, end] = [segment.startTicks, endTicksOf(segment)].map((ticks) =>
+      microsecondsOf(ticks, info.timescale),
+    );
+    if (segment.gap) lines.push('#EXT-X-GAP');
+    return [...lines, `#EXTINF:${secondsText(end! - start!)},`, `${number}.m4s${query}`];
+  });
+};
+
+const writeParts = ({ number, startTicks, parts }: LiveSegment, timescale: number, query: string): string[] => {
+  let ticks = startTicks;
+  return parts.map(({ durationTicks, independent }, part) => {
+    const start = microsecondsOf(ticks, timescale);
+    ticks += durationTicks;
+    const duration = secondsText(microsecondsOf(ticks, timescale) - start);
+    return `#EXT-X-PART:DURATION=${duration},URI=${quote(`${number}.${part}.m4s${query}`)}${independent ? ',INDEPENDENT=YES' : ''}`;
+  });
+};
+
+/** What follows, and how far the other renditions are. */
+const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[] => {
+  const last = state.segments.at(-1)!;
+  const next = last.complete ? `${last.number + 1}.0` : `${last.number}.${last.parts.length}`;
+  const reports = others.flatMap(({ uri, state: { segments } }) => {
+    const listed = segments.findLast((segment) => segment.complete || (hasParts(times) && segment.parts.length > 0));
+    if (!listed) return [];
+    const part = hasParts(times) ? `,LAST-PART=${listed.parts.length - 1}` : '';
+    return `#EXT-X-RENDITION-REPORT:URI=${quote(uri)},LAST-MSN=${listed.number}${part}`;
+  });
+  return [
+    ...(hasParts(times) ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI=${quote(`${next}.m4s${query}`)}`] : []),
+    ...reports,
+  ];
+};
+
+export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'uri'> {
+  /** The copied video first, lower rungs next, audio last. */
+  readonly tracks: readonly LiveTrackState[];
+  readonly modifiers: PlaybackModifiers;
+}
+
+/** The multivariant playlist of a broadcast; the rung that is not encoded is the first variant. */
+export const liveMultivariantPlaylist = ({ tracks, modifiers, ...rest }: LiveMultivariantInput): string => {
+  const infos = tracks.map(({ info }) => info);
+  const videos = infos.filter(({ kind }) => kind === 'video');
+  const audioTracks = infos.flatMap((info) => (info.kind === 'audio' ? [audioTrackOf(info)] : []));
+  const audio = combine(audioTracks.map((track) => track.audio));
+  const renditions = videos.toReversed();
+  const chosen =
+    renditions.length > 0 ? chooseRenditions({ renditions, startRendition: videos[0]!.name }, modifiers) : [];
+  const variants = chosen.map((info) => ({
+    attributes: [
+      ['BANDWIDTH', String(info.bandwidth + (audio?.bandwidth ?? 0))],
+      ['RESOLUTION', info.width === undefined ? undefined : `${info.width}x${info.height}`],
+      ['FRAME-RATE', info.frameRate?.toFixed(3)],
+      ['CODECS', quote(audio ? `${info.codecs},${audio.codecs}` : info.codecs)],
+    ] as const,
+    child: { kind: 'video', rendition: info.name } as const,
+  }));
+  const listens = videos.length === 0 || modifiers.addAudioOnly;
+  return writeMultivariant({
+    ...rest,
+    isIndependent: tracks.every(isIndependent),
+    hasVideo: videos.length > 0,
+    audioTracks,
+    textTracks: [],
+    variants: audio && listens ? [...variants, audioVariant(audio, audioTracks[0]!.rendition)] : variants,
+    modifiers,
+  });
+};
+
+const audioTrackOf = ({ name, bandwidth, codecs, channels }: LiveTrackInfo): HlsAudioTrack => ({
+  rendition: name,
+  name: 'Default',
+  languageCode: 'und',
+  primary: true,
+  audio: { channels: channels === 1 ? 1 : 2, bandwidth, bitRate: bandwidth, codecs },
+});
