@@ -16,6 +16,7 @@ import { writeAnimated } from './image/animation.js';
 import { writeStill } from './image/still.js';
 import { writeStoryboard } from './image/storyboard.js';
 import type { MediaHandlers } from './ipc/serve-jobs.js';
+import { encodeLive } from './live/encode-live.js';
 import { findSpeech } from './speech/find-speech.js';
 import { recognizeSpeech } from './speech/recognize-speech.js';
 import { writeSpeechAudio } from './speech/speech-audio.js';
@@ -49,4 +50,5 @@ export const handlers: MediaHandlers = {
   'speech-audio': writeSpeechAudio,
   'recognize-speech': recognizeSpeech,
   'frame-quality': measureFrames,
+  'live-encode': encodeLive,
 };

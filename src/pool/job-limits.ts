@@ -27,6 +27,8 @@ const DEADLINES_MS: Record<MediaJob['kind'], number> = {
   'speech-audio': 5 * 60_000,
   'recognize-speech': 60 * 60_000,
   'frame-quality': 10 * 60_000,
+  // A broadcast ends after 12 hours; who feeds the job notices when it stands still.
+  'live-encode': 13 * 3600_000,
 };
 /** Beside viewers, background work gets a tenth of a processor. */
 const BACKGROUND_FACTOR = 10;

@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { CANCELLED, cancelled, SHUTDOWN } from '../lib/abort.js';
 import { KinoraError } from '../lib/errors.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { cpuLimitOf } from './job-limits.js';
+import { cpuLimitOf, defaultDeadlineMs } from './job-limits.js';
 import type { MediaProcess, Outcome } from './media-process.js';
 import { PoolTask, type TaskOptions } from './pool-task.js';
 import { Processes } from './processes.js';
-import type { MediaJob, MediaResults } from './protocol.js';
+import type { LiveEncodeJob, LiveInput, LiveOutput, MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 import { type MediaPriority, mediaPriority, schedule } from './scheduler.js';
 
@@ -16,6 +16,15 @@ export { type MediaPriority, mediaPriority };
 export interface RunOptions extends TaskOptions {
   /** Abort ends the wait immediately; the process is killed if it already works on the job. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A job that is fed while it runs. */
+export interface FedJob {
+  feed(input: LiveInput): void;
+  /** How it ended: undefined after its last input, else why its process is gone. Never rejects. */
+  readonly ended: Promise<string | undefined>;
+  /** Kills the process and waits until it is gone. */
+  close(): Promise<void>;
 }
 
 export interface MediaPoolOptions extends SandboxOptions {
@@ -129,6 +138,30 @@ export class MediaPool {
     }
   }
 
+  /**
+   * Starts a job that is fed while it runs, in a process of its own. It runs beside the slots: it
+   * may last for hours, and no viewer of another video shall wait for its end.
+   * @param onOutput gets what the job says, which is not checked: a malicious stream may control
+   * the process
+   */
+  open(job: LiveEncodeJob, onOutput: (output: LiveOutput) => void): FedJob {
+    const child = this.processes.acquire({ background: false, fresh: true }, this.options.size);
+    const limits = { deadlineMs: defaultDeadlineMs(job, mediaPriority.viewer) };
+    let isClosed = false;
+    const ended = child.perform(job, limits, { onOutput }).then((outcome) => {
+      void this.processes.retire(child);
+      if (outcome.type === 'done') return undefined;
+      if (!this.isStopped && !isClosed) this.options.metrics?.mediaProcessLost(job.kind);
+      return outcome.type === 'crashed' ? outcome.reason : outcome.message;
+    });
+    this.keepOneWarm();
+    const close = (): Promise<void> => {
+      isClosed = true;
+      return child.kill();
+    };
+    return { feed: (input) => child.feed(input), ended, close };
+  }
+
   /** Starts the processes that the ingest of a file needs next, unless enough of them wait. */
   prepare(): void {
     if (this.isStopped) return;
@@ -191,7 +224,7 @@ export class MediaPool {
     task.process = child;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: task.deadlineMs, cpuMs: cpuLimitOf(task.job, headerCpuMs) };
-    const outcome = await child.perform(task.job, limits, task.onProgress);
+    const outcome = await child.perform(task.job, limits, { onProgress: task.onProgress });
     task.process = undefined;
     const media = outcome.type === 'done' && task.media;
     if (media) metrics?.mediaMade(media.kind, media.seconds, child.busyMs - busyMs);

@@ -13,7 +13,7 @@ test.each([
   const child = new MediaProcess(command, false, systemClock);
   await child.closed;
   expect(child.alive).toBe(false);
-  expect(await child.perform(job, { deadlineMs: 1000 }, () => undefined)).toMatchObject({
+  expect(await child.perform(job, { deadlineMs: 1000 }, {})).toMatchObject({
     type: 'crashed',
     beforeStart: true,
   });

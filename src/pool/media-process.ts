@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { createLineReader } from '../lib/line-reader.js';
 import { watchCpu } from './job-limits.js';
-import type { FromChild, MediaJob, ToChild } from './protocol.js';
+import type { FromChild, LiveInput, LiveOutput, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
 /**
@@ -32,12 +32,19 @@ export interface Command {
   readonly args: readonly string[];
 }
 
+/** What a job tells while it runs. */
+export interface JobListener {
+  readonly onProgress?: (fraction: number) => void;
+  /** The content is not checked: a malicious file may control the process. */
+  readonly onOutput?: (output: LiveOutput) => void;
+}
+
 /** A job that the process was given. */
 interface CurrentJob {
   readonly id: number;
   readonly job: MediaJob;
   readonly limits: JobLimits;
-  readonly onProgress: (fraction: number) => void;
+  readonly listener: JobListener;
   readonly settle: (outcome: Outcome) => void;
 }
 
@@ -114,17 +121,27 @@ export class MediaProcess {
   }
 
   /** Never rejects. Runs one job at a time. */
-  async perform(job: MediaJob, limits: JobLimits, onProgress: (fraction: number) => void): Promise<Outcome> {
+  async perform(job: MediaJob, limits: JobLimits, listener: JobListener): Promise<Outcome> {
     if (job.kind !== 'video-config') this.jobs += 1;
     this.lastId += 1;
     if (!this.isAlive) return { type: 'crashed', beforeStart: true, reason: this.endReason ?? 'ended while idle' };
     const outcome = await new Promise<Outcome>((settle) => {
-      this.current = { id: this.lastId, job, limits, onProgress, settle };
+      this.current = { id: this.lastId, job, limits, listener, settle };
       this.begin();
     });
     // For a process that ended before it was ready: its startup time.
     this.busy += this.timer.elapsedMs;
     return outcome;
+  }
+
+  /** Passes an input to the running job, also before the process is ready. */
+  feed(input: LiveInput): void {
+    const id = this.lastId;
+    // The job is sent in the same turn in which this resolves, before the callback runs.
+    this.started.then(
+      () => this.send({ type: 'input', id, input }),
+      () => undefined,
+    );
   }
 
   /** Pauses the process and its deadline. */
@@ -173,7 +190,9 @@ export class MediaProcess {
     } else if (message.id !== this.current?.id) {
       // A message about a job that has already ended.
     } else if (message.type === 'progress') {
-      this.current.onProgress(message.fraction);
+      this.current.listener.onProgress?.(message.fraction);
+    } else if (message.type === 'output') {
+      this.current.listener.onOutput?.(message.output);
     } else {
       this.settle(message);
     }
@@ -187,8 +206,11 @@ export class MediaProcess {
     this.timer = new PausableTimer(this.clock, deadlineMs, () => this.expire(`deadline of ${deadlineMs} ms passed`));
     if (cpuMs !== undefined) this.cpuWatch = watchCpu(this.child!.pid!, cpuMs, () => this.overCpu(cpuMs));
     if (this.isPaused) this.timer.pause();
-    const message: ToChild = { type: 'run', id, job };
-    this.channel!.write(`${JSON.stringify(message)}\n`);
+    this.send({ type: 'run', id, job });
+  }
+
+  private send(message: ToChild): void {
+    if (this.isAlive) this.channel!.write(`${JSON.stringify(message)}\n`);
   }
 
   private settle(outcome: Outcome): void {
@@ -331,6 +353,8 @@ const parseMessage = (line: string): FromChild | undefined => {
         if (typeof message.fraction !== 'number') return undefined;
         return { ...message, fraction: Math.min(1, Math.max(0, message.fraction)) } as FromChild;
       }
+      case 'output':
+        return isRecord(message.output) ? (message as FromChild) : undefined;
       case 'done':
         return isRecord(message.result) ? (message as FromChild) : undefined;
       case 'failed':

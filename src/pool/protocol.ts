@@ -451,6 +451,72 @@ export interface OverlayImageResult {
   readonly stored: { readonly width: number; readonly height: number };
 }
 
+/**
+ * Encodes rungs of a live stream while it is recorded: decodes what its inputs bring once, and
+ * writes a fragment per rung and part. Runs until the last input.
+ */
+export interface LiveEncodeJob {
+  readonly kind: 'live-encode';
+  readonly codec: 'avc' | 'hevc' | 'av1';
+  /** avcC, hvcC or av1C record, base64. */
+  readonly config: string;
+  /** Ticks per second of all times. */
+  readonly timescale: number;
+  readonly frameRate: Rational;
+  readonly filters: VideoFilters;
+  /** The rungs that inputs may ask for. */
+  readonly rungs: readonly LiveRung[];
+  readonly threads: number;
+}
+export interface LiveRung {
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+  /** Keep every n-th frame, counted from the start of the part. */
+  readonly frameStep: number;
+  readonly encoder: EncoderSettings;
+}
+export interface LiveEncodeResult {
+  readonly decodedFrames: number;
+}
+
+/** The frames of a part of the recording, in the order of decoding. */
+export interface LivePartInput {
+  readonly segment: number;
+  /** 0 begins a segment: its first frame becomes a key frame. */
+  readonly part: number;
+  /** Presentation times. The fragments of the part show the frames of [startTicks, endTicks). */
+  readonly startTicks: number;
+  readonly endTicks: number;
+  /** Does not continue the input before; its first sample is a key frame. */
+  readonly restarts: boolean;
+  /** A file of the samples' bytes, one after the other. */
+  readonly path: string;
+  readonly samples: readonly LiveSample[];
+  /** The rungs that are encoded. Others end with the part before. */
+  readonly outputs: readonly { readonly rung: string; readonly outPath: string }[];
+}
+export interface LiveSample {
+  readonly decodeTicks: number;
+  readonly ticks: number;
+  readonly sizeBytes: number;
+  readonly isKey: boolean;
+}
+export type LiveInput = LivePartInput | { readonly end: true };
+
+export type LiveOutput =
+  /** The part was read, so its file can be removed. */
+  | { readonly type: 'read'; readonly segment: number; readonly part: number; readonly decodedFrames: number }
+  /** A fragment is at the path of the input; `samples` is 0 when there was no frame to show. */
+  | {
+      readonly type: 'part';
+      readonly rung: string;
+      readonly segment: number;
+      readonly part: number;
+      readonly samples: number;
+      readonly startsWithKey: boolean;
+    };
+
 export type MediaJob =
   | ProbeJob
   | IndexJob
@@ -471,6 +537,7 @@ export type MediaJob =
   | AnimatedJob
   | StoryboardJob
   | FrameQualityJob
+  | LiveEncodeJob
   | ShotScoresJob
   | FindSpeechJob
   | SpeechAudioJob
@@ -500,22 +567,23 @@ export interface MediaResults {
   'speech-audio': { readonly sizeBytes: number };
   'recognize-speech': Transcript;
   'frame-quality': FrameQualityResult;
+  'live-encode': LiveEncodeResult;
 }
 
 /**
  * Parent to child. A process runs one job at a time; a process that is no longer needed is killed.
  */
-export interface ToChild {
-  readonly type: 'run';
-  readonly id: number;
-  readonly job: MediaJob;
-}
+export type ToChild =
+  | { readonly type: 'run'; readonly id: number; readonly job: MediaJob }
+  /** For the running job. */
+  | { readonly type: 'input'; readonly id: number; readonly input: LiveInput };
 
 /** Child to parent; `rssBytes` is the resident memory after the job. */
 export type FromChild =
   | { readonly type: 'ready' }
   /** 0 to 1. */
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
+  | { readonly type: 'output'; readonly id: number; readonly output: LiveOutput }
   | {
       readonly type: 'done';
       readonly id: number;

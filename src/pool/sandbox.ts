@@ -183,7 +183,7 @@ export const chooseSandbox = async (
       continue;
     }
     const child = new MediaProcess(sandbox.command, false, options.clock);
-    const outcome = await child.perform(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, () => undefined);
+    const outcome = await child.perform(probeJob, { deadlineMs: PROBE_DEADLINE_MS }, {});
     if (outcome.type !== 'crashed') {
       options.logger.info({ sandbox: level, problems }, `media processes isolated by ${sandbox.description}`);
       return { sandbox, child };

@@ -69,6 +69,11 @@ export class Metrics {
     labelNames: ['job'],
     registers: this.#registers,
   });
+  readonly #droppedRungs = new Counter({
+    name: 'kinora_live_rungs_dropped_total',
+    help: 'Rungs of live streams that were not encoded for a while because the processor was too slow',
+    registers: this.#registers,
+  });
   readonly contentType = this.#registry.contentType;
 
   constructor() {
@@ -114,6 +119,11 @@ export class Metrics {
    */
   mediaProcessLost(job: string): void {
     this.#lostProcesses.inc({ job });
+  }
+
+  /** The processor is too slow for a rung of a live stream. */
+  liveRungDropped(): void {
+    this.#droppedRungs.inc();
   }
 
   /** A metric that is read whenever metrics are requested; `read` must not throw. */

@@ -1,5 +1,7 @@
 import {
+  AV_CODEC_FLAG_LOW_DELAY,
   AV_CODEC_FLAG_UNALIGNED,
+  AV_CODEC_ID_AV1,
   AVDISCARD_ALL,
   AVMEDIA_TYPE_VIDEO,
   FF_THREAD_FRAME,
@@ -131,12 +133,15 @@ export const readOnly = (format: FormatContext, streamIndexes: readonly number[]
 
 /**
  * Opens a decoder for the stream. The caller frees it with `freeContext`.
+ * @param isLive a frame is returned as soon as its order is known: threads that decode frames side
+ * by side would hold it back
  * @throws KinoraError `media_failed`
  */
 export const openDecoder = (
-  stream: Stream,
+  stream: Pick<Stream, 'codecpar' | 'timeBase'>,
   threads: number,
   options: Readonly<Record<string, number>> = {},
+  { isLive = false }: { readonly isLive?: boolean } = {},
 ): CodecContext => {
   const codec = findDecoder(stream);
   if (codec === undefined) throw failMedia(`decode ${codecNameOf(stream)}`, 'no decoder');
@@ -146,7 +151,9 @@ export const openDecoder = (
     check(context.parametersToContext(stream.codecpar), 'decoder parameters');
     context.pktTimebase = stream.timeBase;
     context.threadCount = threads;
-    context.threadType = (FF_THREAD_FRAME | FF_THREAD_SLICE) as typeof FF_THREAD_FRAME;
+    context.threadType = isLive ? FF_THREAD_SLICE : ((FF_THREAD_FRAME | FF_THREAD_SLICE) as typeof FF_THREAD_FRAME);
+    // Only for the decoder of AV1: that of H.264 would return frames in the order of decoding.
+    if (isLive && stream.codecpar.codecId === AV_CODEC_ID_AV1) context.setFlags(AV_CODEC_FLAG_LOW_DELAY);
     if (stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO) {
       // Otherwise the decoder crops the left side only where rows stay aligned, and shows the rest.
       context.setFlags(AV_CODEC_FLAG_UNALIGNED);

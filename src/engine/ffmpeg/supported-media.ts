@@ -49,7 +49,7 @@ const decoderNames = new Set(
 export const allowedDecoders = [...decoderNames].join(',');
 
 /** FFmpeg's name of the codec, or its four-character code in the file. */
-export const codecNameOf = ({ codecpar }: Stream): string => {
+export const codecNameOf = ({ codecpar }: Pick<Stream, 'codecpar'>): string => {
   const name = avGetCodecName(codecpar.codecId);
   if (name !== null && name !== 'none') return name;
   const tag = codecpar.codecTagString;
@@ -57,7 +57,7 @@ export const codecNameOf = ({ codecpar }: Stream): string => {
 };
 
 /** The decoder for the stream; undefined when this build has none or refuses it. */
-export const findDecoder = ({ codecpar }: Stream): Codec | undefined => {
+export const findDecoder = ({ codecpar }: Pick<Stream, 'codecpar'>): Codec | undefined => {
   const codec = Codec.findDecoder(codecpar.codecId);
   return codec !== null && decoderNames.has(codec.name) ? codec : undefined;
 };

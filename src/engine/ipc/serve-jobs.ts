@@ -3,7 +3,8 @@ import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLineReader } from '../../lib/line-reader.js';
 import { isNoSpace } from '../../lib/no-space.js';
-import type { FromChild, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
+import type { FromChild, LiveInput, LiveOutput, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
+import { Inbox } from './inbox.js';
 
 // Tests call handlers with a context of their own.
 export interface HandlerContext {
@@ -11,11 +12,17 @@ export interface HandlerContext {
   progress(fraction: number): void;
 }
 
+/** The context of a job that is fed while it runs. */
+export interface FedContext extends HandlerContext {
+  readonly inputs: AsyncIterable<LiveInput>;
+  output(output: LiveOutput): void;
+}
+
 /** One function for each kind of job. */
 export type MediaHandlers = {
   readonly [K in MediaJob['kind']]: (
     job: Extract<MediaJob, { kind: K }>,
-    context: HandlerContext,
+    context: K extends 'live-encode' ? FedContext : HandlerContext,
   ) => Promise<MediaResults[K]> | MediaResults[K];
 };
 
@@ -57,7 +64,9 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   const send = (message: FromChild): void => {
     channel.write(`${JSON.stringify(message)}\n`);
   };
+  let inbox = new Inbox<LiveInput>();
   const serve = async (id: number, job: MediaJob): Promise<void> => {
+    inbox = new Inbox();
     let reportedMs = -Infinity;
     const progress = (fraction: number): void => {
       const nowMs = performance.now();
@@ -67,16 +76,18 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
     };
     try {
       // The compiler can't relate the kind of the job to the parameter of its handler.
-      const handler = handlers[job.kind] as (job: MediaJob, context: HandlerContext) => unknown;
-      const result = (await handler(job, { progress })) as MediaResults[MediaJob['kind']];
+      const handler = handlers[job.kind] as (job: MediaJob, context: FedContext) => unknown;
+      const output = (each: LiveOutput): void => send({ type: 'output', id, output: each });
+      const result = (await handler(job, { progress, inputs: inbox, output })) as MediaResults[MediaJob['kind']];
       send({ type: 'done', id, result, rssBytes: process.memoryUsage.rss() });
     } catch (error) {
       send(failure(id, error));
     }
   };
   const onMessage = (line: string): void => {
-    const { id, job } = JSON.parse(line) as ToChild;
-    void serve(id, job);
+    const message = JSON.parse(line) as ToChild;
+    if (message.type === 'run') void serve(message.id, message.job);
+    else inbox.push(message.input);
   };
   return new Promise((resolve) => {
     channel.setEncoding('utf8').on('data', createLineReader(MESSAGE_LIMIT_CHARACTERS, onMessage, resolve));

@@ -26,7 +26,7 @@ export interface FragmentEncoderSettings {
    * Without `maxRate` and `level`, the rate is not limited and the encoder chooses the level by
    * size and rate.
    */
-  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings> & { readonly bFrames?: number };
+  readonly encoder: Pick<EncoderSettings, 'preset' | 'crf'> & Partial<EncoderSettings>;
   /** Ticks per second of the times given to `add`. */
   readonly timescale: number;
   /**
@@ -45,7 +45,7 @@ export interface FragmentEncoderSettings {
  * separately and never rounded. It is constant because it is part of the SPS, which has to be the
  * same for every source.
  */
-const CLOCK = 90_000;
+export const ENCODER_CLOCK = 90_000;
 
 /**
  * `stitchable` keeps SPS and PPS independent of the content, so that one init segment serves all;
@@ -60,8 +60,8 @@ const SLICES = 'sliced-threads=1';
  * With a rate limit, each x264 thread considers how much the other threads have written so far,
  * which depends on the scheduler. Only a single thread produces the same bytes every time.
  */
-const countThreads = ({ encoder, threads }: FragmentEncoderSettings): number =>
-  encoder.maxRate === undefined ? threads : 1;
+const countThreads = ({ encoder, threads, isLive }: EncoderContextSettings): number =>
+  encoder.maxRate === undefined || isLive ? threads : 1;
 
 /**
  * x264's macroblock-tree code for AVX-512 reads uninitialized memory when a row is not a multiple
@@ -92,7 +92,13 @@ const limitRate = (maxRate: number, bufferSeconds: number): { maxrate: number; b
   return { maxrate, bufsize: Math.round(maxrate * bufferSeconds) };
 };
 
-const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
+export interface EncoderContextSettings extends Omit<FragmentEncoderSettings, 'timescale' | 'reorderTicks'> {
+  /** Each frame is returned at once, and key frames are where the caller sets them. */
+  readonly isLive?: boolean;
+}
+
+/** Opens libx264. The caller frees it with `freeContext`. */
+export const openEncoder = (settings: EncoderContextSettings): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
   if (codec === null) throw failMedia('encode', 'libx264 is missing');
   const { encoder, frameRate } = settings;
@@ -103,7 +109,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
     context.height = settings.height;
     context.pixelFormat = AV_PIX_FMT_YUV420P;
     context.sampleAspectRatio = new AvRational(1, 1);
-    context.timeBase = new AvRational(1, CLOCK);
+    context.timeBase = new AvRational(1, ENCODER_CLOCK);
     context.framerate = frameRate.num > 0 ? new AvRational(frameRate.num, frameRate.den) : new AvRational(30, 1);
     context.colorPrimaries = AVCOL_PRI_BT709;
     context.colorTrc = AVCOL_TRC_BT709;
@@ -113,6 +119,7 @@ const openEncoder = (settings: FragmentEncoderSettings): CodecContext => {
     context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
     setOptions(context, {
       preset: encoder.preset,
+      ...(settings.isLive && { tune: 'zerolatency', 'forced-idr': 1 }),
       profile: 'high',
       crf: encoder.crf,
       bf: encoder.bFrames ?? 2,
@@ -191,7 +198,7 @@ export class FragmentEncoder {
   }
 
   private encode(frame: Frame, ticks: number, type: AVPictureType): void {
-    const clock = BigInt(Math.round((ticks * CLOCK) / this.settings.timescale));
+    const clock = BigInt(Math.round((ticks * ENCODER_CLOCK) / this.settings.timescale));
     this.clock = this.clock < clock ? clock : this.clock + 1n;
     this.ticksOf.set(this.clock, ticks);
     frame.pts = this.clock;

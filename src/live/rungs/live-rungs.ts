@@ -1,0 +1,108 @@
+import { rm, writeFile } from 'node:fs/promises';
+import type { SegmentStore } from '../../cache/segment-store.js';
+import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
+import { writeVideoInit } from '../../media/mp4/cmaf.js';
+import { verifyInit } from '../../media/mp4/fragment-verifier.js';
+import type { Rung } from '../../media/plan/ladder.js';
+import { type LiveRungsPlan, planLiveRungs } from '../../media/plan/live-rungs.js';
+import type { VideoFacts } from '../../media/source/source-facts.js';
+import { FileProducer } from '../../packager/file-producer.js';
+import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { RungFeed, type RungFeedDeps } from './rung-feed.js';
+import { RungTrack } from './rung-track.js';
+
+export interface LiveRungsDeps extends Omit<RungFeedDeps, 'files' | 'pool'> {
+  readonly pool: MediaPool;
+  readonly store: SegmentStore;
+  /** The most rungs beside the recorded video; 0 for none. */
+  readonly maxRungs: number;
+}
+
+export interface LiveRungsOptions {
+  /** Burns the mark of test assets into every frame: nothing is shown as it was recorded. */
+  readonly isTest: boolean;
+}
+
+const LIMITS = { maxPixels: 8192 * 4352, maxStreams: 1 };
+
+/** Adds rungs to what is recorded. */
+export class LiveRungs {
+  readonly #deps: LiveRungsDeps;
+  readonly #files: FileProducer;
+  readonly #feeds = new Set<RungFeed>();
+
+  constructor(deps: LiveRungsDeps) {
+    this.#deps = deps;
+    this.#files = new FileProducer(deps.store, deps.pool, deps.clock);
+  }
+
+  /**
+   * The recording with its rungs. Call it when the first segment, or three parts of it, are there;
+   * takes a few media jobs. Returns the recording itself when it has no video, or when it can't be
+   * decoded. The caller stops the feed after the broadcast.
+   */
+  async open(feed: LiveFeed, { isTest }: LiveRungsOptions): Promise<LiveFeed> {
+    const copy = feed.trackNames.map((name) => feed.track(name)!).find(({ info }) => info.kind === 'video');
+    if (!copy) return feed;
+    const { name } = copy.info;
+    try {
+      const video = await this.#probe(feed, name);
+      if (!video) return feed;
+      const { maxRungs } = this.#deps;
+      const plan = planLiveRungs({ video, bandwidth: copy.info.bandwidth, isTest, maxRungs });
+      const { timescale, frameRate = 30 } = copy.info;
+      const tracks: RungTrack[] = [];
+      for (const rung of plan.rungs)
+        tracks.push(
+          new RungTrack(rung, await this.#init(rung, plan, timescale), timescale, frameRate / rung.frameStep),
+        );
+      const names = tracks.map(({ rung }) => rung.name);
+      const { logger } = this.#deps;
+      logger.info({ asset_id: feed.assetId, rungs: names, obstacle: plan.obstacle }, 'live rungs planned');
+      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, { plan, tracks });
+      this.#feeds.add(rungs);
+      return rungs;
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, asset_id: feed.assetId }, 'live stream has no rungs');
+      return feed;
+    }
+  }
+
+  /** After a broadcast. */
+  async close(feed: LiveFeed): Promise<void> {
+    if (!(feed instanceof RungFeed)) return;
+    this.#feeds.delete(feed);
+    await feed.stop();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#feeds].map((feed) => feed.stop()));
+  }
+
+  async #probe(feed: LiveFeed, name: string): Promise<VideoFacts | undefined> {
+    const segment = feed.track(name)!.segments[0];
+    const init = segment && feed.init(name, segment.config);
+    if (!init) return undefined;
+    const parts = await Promise.all(segment.parts.map((_, part) => feed.read(name, segment.number, part)));
+    const bytes = Buffer.concat([init, ...parts.filter((part) => part !== undefined)]);
+    return withTemporaryFile(this.#deps.temporaryDir, async (path) => {
+      await writeFile(path, bytes);
+      const options = { priority: mediaPriority.viewer, fresh: true };
+      const { video } = await this.#deps.pool.run({ kind: 'probe', source: { path }, ...LIMITS }, options);
+      await rm(path, { force: true });
+      return video;
+    });
+  }
+
+  async #init({ width, height, encoder, frameStep, codecs }: Rung, plan: LiveRungsPlan, timescale: number) {
+    const { num, den } = plan.frameRate;
+    const { avcc } = await this.#deps.pool.run(
+      { kind: 'video-config', width, height, frameRate: { num, den: den * frameStep }, encoder },
+      { priority: mediaPriority.viewer },
+    );
+    const init = writeVideoInit({ timescale, width, height, color: 'bt709', avcc: Buffer.from(avcc, 'base64') });
+    verifyInit(init, { timescale, codecs, width, height });
+    return init;
+  }
+}
