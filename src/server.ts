@@ -20,6 +20,7 @@ import { Phases } from './server/phases.js';
 import { startEdge } from './server/start-edge.js';
 import { startHttp } from './server/start-http.js';
 import { startJobs } from './server/start-jobs.js';
+import { startLive } from './server/start-live.js';
 import { startMedia } from './server/start-media.js';
 import { describeTranscriber } from './speech/create-transcriber.js';
 import type { LogTail } from './telemetry/log-tail.js';
@@ -134,6 +135,7 @@ export class Kinora {
     this.#urls = { url: config.publicUrl ?? localUrl, metricsUrl };
     this.#nodes = await this.#joinNodes(parts, localUrl);
     if (config.roles.includes('jobs')) await startJobs(this.#base, parts, localUrl, this.#nodes);
+    await startLive(this.#base, parts);
     await this.#startControl(parts, localUrl);
     this.#state = 'working';
     this.#logStart(parts);

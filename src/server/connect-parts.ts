@@ -11,6 +11,8 @@ import { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import { ArtifactUrls } from '../domain/signing/artifact-urls.js';
 import { EarlySources } from '../early/sources.js';
 import { UploadPlay } from '../early/upload-play.js';
+import { LiveServer } from '../live/live-server.js';
+import { LiveRungs } from '../live/rungs/live-rungs.js';
 import type { Plan } from '../media/plan/plan.js';
 import { ServiceClient } from '../net/service-client.js';
 import { WebhookClient } from '../net/webhook-client.js';
@@ -55,11 +57,19 @@ export const connectParts = async (
     peers: nodes?.peers,
   });
   phases.push({ name: 'segment producer', end: () => producer.stop() });
+  const rungs = new LiveRungs({
+    ...{ pool, clock, logger },
+    store: cache,
+    temporaryDir: media.temporaryDir,
+    maxRungs: config.liveRungs,
+  });
+  const live = new LiveServer({ blobs, rungs, clock, logger });
   const services = new ServiceClient(outside);
   const { playables, access, renditions } = await watchPlayback(base, media, {
     database,
     earlySources,
     installationSecret,
+    live,
   });
   const transcriber = createTranscriber(config, pool);
   transcriber?.check('auto').catch((error: unknown) => {
@@ -74,6 +84,7 @@ export const connectParts = async (
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
     assetHook: base.robots?.assetHook,
+    live,
     apiUrl,
     onAssetDeleted: (assetId, playbackIds) => {
       playables.forget(assetId);
@@ -101,6 +112,7 @@ export const connectParts = async (
     transcriber,
     webhookSender: new WebhookClient(outside),
     uploadSessions,
+    live,
     installationSecret,
     nodes,
   };
@@ -111,9 +123,20 @@ export const connectParts = async (
 const watchPlayback = async (
   { config, clock, phases }: Base,
   { blobs }: MediaParts,
-  { database, earlySources, installationSecret }: Pick<Parts, 'database' | 'earlySources' | 'installationSecret'>,
+  {
+    database,
+    earlySources,
+    live,
+    installationSecret,
+  }: Pick<Parts, 'database' | 'earlySources' | 'live' | 'installationSecret'>,
 ): Promise<Pick<Parts, 'playables' | 'access' | 'renditions'>> => {
-  const playables = new PlayableFinder({ database, clock, early: earlySources, maxBytes: config.planSizeBytes });
+  const playables = new PlayableFinder({
+    database,
+    clock,
+    early: earlySources,
+    feeds: live,
+    maxBytes: config.planSizeBytes,
+  });
   const access = new AccessCheck({
     rows: accessRowsOf(database),
     clock,

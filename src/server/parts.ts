@@ -12,6 +12,7 @@ import type { ApiExtension } from '../http/plugins/operation-route.js';
 import type { HourlyWork } from '../jobs/hourly-work.js';
 import type { CaptionsWork } from '../jobs/recognize-speech.js';
 import type { Clock } from '../lib/clock.js';
+import type { LiveServer } from '../live/live-server.js';
 import type { ServiceCaller } from '../net/call-service.js';
 import type { ChatClientOptions } from '../net/chat-client.js';
 import type { WebhookSender } from '../net/send-webhook.js';
@@ -90,6 +91,7 @@ export interface Parts extends MediaParts {
   readonly transcriber: Transcriber | undefined;
   readonly webhookSender: WebhookSender;
   readonly uploadSessions: UploadSessions;
+  readonly live: LiveServer;
   readonly installationSecret: string;
   /** Undefined when this is the only server. */
   readonly nodes: Nodes | undefined;

@@ -12,6 +12,8 @@ export type FitMode = (typeof FIT_MODES)[number];
 export interface ThumbnailParameters {
   /** When absent, the time that is set on the asset. */
   readonly timeSeconds?: number;
+  /** The newest frame of a broadcast. */
+  readonly latest?: true;
   readonly width?: number;
   readonly height?: number;
   readonly fitMode: FitMode;
@@ -95,17 +97,19 @@ const sidesOf = (values: ImageValues, max: number): { width?: number; height?: n
   return { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
 };
 
-export const parseThumbnailParameters = (values: ImageValues): ThumbnailParameters => {
+/** `isLive` allows what only a broadcast has. */
+export const parseThumbnailParameters = (values: ImageValues, isLive = false): ThumbnailParameters => {
   const timeSeconds = secondsOf(values, 'time');
   const fit = textOf(values, 'fit_mode');
   const fitMode = fit === undefined ? 'preserve' : FIT_MODES.find((mode) => mode === fit);
   if (fitMode === undefined) return reject('Unrecognized fit-mode');
   const rotation = textOf(values, 'rotate');
   const rotate = rotation === undefined ? 0 : (ROTATIONS.find((angle) => String(angle) === rotation) ?? reject());
-  // `latest` selects the newest frame of a live stream. `program_time` is also for live streams
-  // only and is ignored.
-  if (booleanOf(values, 'latest')) return reject();
+  // `program_time`, which is for live streams only, is ignored.
+  const latest = booleanOf(values, 'latest');
+  if (latest && (!isLive || timeSeconds !== undefined)) return reject();
   return {
+    ...(latest && { latest }),
     ...(timeSeconds !== undefined && { timeSeconds }),
     ...sidesOf(values, MAX_THUMBNAIL_SIDE),
     fitMode,

@@ -6,6 +6,7 @@ import type { DomainContext } from '../../domain/context.js';
 import { type LockedTracks, lockTracks } from '../../domain/tracks/change-tracks.js';
 import { addTrack } from '../../domain/tracks/create-track.js';
 import { addGeneratedSubtitles } from '../../domain/tracks/generate-subtitles.js';
+import { isRecognized } from '../../domain/tracks/text-source.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { DirectiveResource, ResourceSource } from '../api/requests.js';
 
@@ -62,7 +63,7 @@ const generateSubtitles = async (
 ): Promise<RunResource> => {
   const present = locked.tracks.find(
     (track) =>
-      track.text_source === 'generated_vod' &&
+      isRecognized(track.text_source) &&
       track.status !== 'errored' &&
       (language_code === 'auto' || track.language_code === language_code),
   );

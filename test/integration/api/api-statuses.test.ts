@@ -113,8 +113,8 @@ describe('unknown paths', () => {
     ['GET', '/video/v1'],
     ['GET', '/video/v1/nonsense'],
     ['POST', '/video/v1/nonsense'],
-    ['GET', '/video/v1/live-streams'],
-    ['POST', `/video/v1/live-streams/${UNKNOWN}/playback-ids`],
+    ['GET', '/video/v1/web-inputs'],
+    ['POST', `/video/v1/live-streams/${UNKNOWN}/events`],
     ['GET', '/data/v1/video-views'],
     ['GET', '/robots/v0/nonsense'],
     ['GET', '/system/v1/nothing/a'],
@@ -144,8 +144,6 @@ describe('unknown paths', () => {
   });
 
   it.each([
-    ['GET', '/video/v1/live-streams', 'live streams'],
-    ['PUT', `/video/v1/live-streams/${UNKNOWN}/complete`, 'live streams'],
     ['POST', '/video/v1/web-inputs', 'web inputs'],
     ['POST', '/video/v1/spaces', 'spaces'],
     ['GET', '/data/v1/video-views?filters[]=a', 'viewing data (Mux Data)'],

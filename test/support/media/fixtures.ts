@@ -137,6 +137,7 @@ const encoded = {
     audio: aac,
   },
   'h264-aac.mp4': { ...mp4, muxerOptions: faststart, video: h264, audio: aac },
+  'live-480p.mp4': { ...mp4, seconds: 24, video: { ...h264, width: 854, height: 480 } },
   'h264-640x400.mp4': { ...mp4, video: { ...h264, width: 640, height: 400 }, audio: aac },
   'h264-index-at-end.mov': { ...mp4, muxer: 'mov', video: h264, audio: aac },
   'h264-fragmented.mp4': {

@@ -39,6 +39,7 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
       KINORA_DATA_DIR: directory,
       KINORA_PORT: '0',
       KINORA_SAMPLE: 'false',
+      KINORA_RTMP_PORT: 'off',
       KINORA_ALLOW_PRIVATE_SOURCES: 'true',
       KINORA_TOKEN: `${access.id}:${access.secret}`,
       ...env,

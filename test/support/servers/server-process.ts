@@ -82,6 +82,7 @@ export const startServer = async ({
     DATA_DIR: dataDir,
     PORT: '0',
     SAMPLE: 'false',
+    RTMP_PORT: 'off',
     ALLOW_PRIVATE_SOURCES: 'true',
     TOKEN: `${token.id}:${token.secret}`,
     LOG_FORMAT: 'json',

@@ -1,0 +1,36 @@
+import { LiveStates } from '../domain/live/live-states.js';
+import { isKinoraError } from '../lib/errors.js';
+import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
+import type { Base, Parts } from './parts.js';
+
+/**
+ * Continues interrupted broadcasts and starts to receive encoders. A port that is not available
+ * ends nothing: the rest of the server works without it.
+ */
+export const startLive = async (base: Base, { context, live, nodes }: Parts): Promise<void> => {
+  const { config, logger, clock, phases } = base;
+  const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath } = config;
+  if (rtmpPort === 'off' && rtmpsPort === 'off') return;
+  if (nodes) {
+    // Viewers would reach the broadcast only at the server that has it.
+    logger.info({}, 'RTMP not started: several servers with one bucket do not receive live streams yet');
+    return;
+  }
+  await live.start(new LiveStates(context));
+  phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
+  const options = { host: config.host, target: live, logger, clock };
+  if (rtmpPort !== 'off') await startRtmp(base, 'RTMP', { ...options, port: rtmpPort });
+  if (rtmpsPort !== 'off' && certPath !== undefined && keyPath !== undefined)
+    await startRtmp(base, 'RTMPS', { ...options, port: rtmpsPort, tls: { certPath, keyPath } });
+};
+
+const startRtmp = async ({ logger, phases }: Base, name: string, options: RtmpServerOptions): Promise<void> => {
+  try {
+    const server = await RtmpServer.start(options);
+    phases.push({ name, end: () => server.stop() });
+    logger.info({ port: server.port }, `${name} started`);
+  } catch (error) {
+    if (!isKinoraError(error, 'unavailable')) throw error;
+    logger.error({ reason: error.details?.reason ?? error.message }, `${name} not started`);
+  }
+};
