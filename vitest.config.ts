@@ -14,7 +14,7 @@ for (const [file, variable] of leftOut) console.error(`LEFT OUT ${file}: set ${v
 // These measure the memory and the open files of their process, or replace its functions, its timers or its environment.
 const alone = [
   'test/contract/{disk-blob-store,queue,statement-counts}.test.ts',
-  'test/security/{hostile-connections,media-process}.test.ts',
+  'test/security/{hostile-connections,hostile-rtmp,media-process}.test.ts',
   'test/integration/server/{abort-signals,crash-data-dir-lock,database-unavailable,metrics,pool,shutdown}.test.ts',
   'test/integration/server/{idle-memory,pglite-durability,pglite-memory}.test.ts',
   'test/integration/webhooks/webhook-backlog.test.ts',
