@@ -1,16 +1,21 @@
 import type { RecordingTime } from '../db/schema.js';
+import { hashSecret } from '../domain/access/secret-hash.js';
+import type { EndedBroadcast } from '../domain/live/end-broadcast.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
 import type { LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
+import { isNoSpace } from '../lib/no-space.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { IngestPacket, Publication, PublishRequest, Refusal } from './ingest.js';
+import { Publisher } from './publisher.js';
 import { Recording } from './recording/recording.js';
 import type { RecordingFailure } from './recording/recording-writer.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
-import { StateLog } from './state-log.js';
+import { SessionTimes } from './session-times.js';
+import type { StateLog } from './state-log.js';
 
 export interface BroadcastDeps {
   readonly states: LiveStates;
@@ -18,10 +23,14 @@ export interface BroadcastDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rungs: LiveRungs;
+  /** Of the live stream: the next broadcast begins when everything of this one is saved. */
+  readonly log: StateLog;
   /** Players can start to read the broadcast. */
   readonly onPlayable: (feed: LiveFeed) => void;
   /** The recording has ended; packets and publishers of the broadcast are dropped from now on. */
   readonly onEnded: () => void;
+  /** The end is saved, and no encoder is connected any more. */
+  readonly onGone: () => void;
 }
 
 /** A publisher that is silent for longer than this gives way to another one with the same key. */
@@ -34,11 +43,16 @@ const LEAST_WINDOW_AFTER_RESTART_SECONDS = 60;
 const LEAST_SEGMENT_SECONDS = 0.5;
 /** Packets that wait until the asset is created. */
 const MAX_WAITING_BYTES = 16 * 2 ** 20;
+/** What a waiting packet takes beside its data. */
+const PACKET_BYTES = 200;
+/** Of the index at the end of the file: 30 frames of 12 bytes a second, and audio. */
+const INDEX_BYTES_PER_SECOND = 700;
 
-const FAILURES: Record<RecordingFailure, string> = {
+export const FAILURES: Record<RecordingFailure, string> = {
   overload: 'The server can not keep up with the encoder.',
   disk_full: 'The disk of the server is full.',
   error: 'The server can not record the live stream.',
+  unreasonable: 'The encoder changes its times or its configuration again and again, or sends too much.',
 };
 
 const keyFrameAdvice = (targetSeconds: number): string =>
@@ -55,11 +69,10 @@ export class Broadcast {
   readonly #deps: BroadcastDeps;
   readonly #settings: LiveSettings;
   readonly #logger: Logger;
-  readonly #log: StateLog;
-  readonly #times: RecordingTime[] = [];
-  /** Seconds of the recording at the start of the current session. */
-  #sessionStart = 0;
+  #times = new SessionTimes();
+  #keyHash: string | undefined;
   #publisher: Publisher | undefined;
+  #assetId: string | undefined;
   #recording: Recording | undefined;
   #opening: Promise<void> | undefined;
   #waiting: IngestPacket[] = [];
@@ -67,13 +80,28 @@ export class Broadcast {
   #windowTimer: NodeJS.Timeout | undefined;
   #limitTimer: NodeJS.Timeout | undefined;
   #ending: Promise<void> | undefined;
+  #isEndSaved = false;
   #isActive = false;
 
   constructor(deps: BroadcastDeps, settings: LiveSettings) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#keyHash = settings.keyHash;
     this.#logger = deps.logger.child({ live_stream_id: settings.liveStreamId });
-    this.#log = new StateLog(this.#logger);
+  }
+
+  get settings(): LiveSettings {
+    return this.#settings;
+  }
+
+  /** Nothing more is recorded. Its encoder may still be connected. */
+  get isEnded(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** What the end of the recording will add to its file, about. */
+  get endBytes(): number {
+    return (this.#recording?.durationSeconds ?? 0) * INDEX_BYTES_PER_SECOND;
   }
 
   /** Takes a publisher, unless another one is still sending. */
@@ -103,32 +131,44 @@ export class Broadcast {
     { isActive, times }: { isActive: boolean; times: readonly RecordingTime[] },
   ): Promise<void> {
     this.#isActive = isActive;
-    this.#times.push(...times);
+    this.#assetId = assetId;
+    this.#times = new SessionTimes(times);
+    this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times.all }));
     // The server was killed between the end of the recording and that of the broadcast.
     if (await this.#deps.blobs.stat(sourceKey(assetId))) {
-      this.#ending = this.#endStored();
+      this.#ending = this.#endStored().catch((error: unknown) => this.#logUnsaved(error));
       return;
     }
-    await this.#open(assetId);
-    this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times }));
+    const { durationSeconds } = await this.#open(assetId, this.#settings);
+    this.#times.endInterrupted(durationSeconds);
     this.#waitForEncoder(Math.max(this.#settings.reconnectSeconds, LEAST_WINDOW_AFTER_RESTART_SECONDS));
     this.#limitDuration();
   }
 
   /**
-   * Ends the recording now. The encoder's connection is closed a minute later, and what it sends
-   * until then is dropped.
+   * Ends the recording now; resolves with true when that is saved. The encoder's connection is
+   * closed a minute later, and what it sends until then is dropped.
    */
-  async complete(): Promise<void> {
+  complete(): Promise<boolean> {
     const publisher = this.#publisher;
-    await this.#end();
     if (publisher) setTimeout(() => publisher.close('The live stream was completed.'), HOLD_AFTER_COMPLETE_MS).unref();
+    return this.#end();
   }
 
-  /** Closes the connection and ends the recording. */
-  async stop(reason: string): Promise<void> {
+  /** Closes the connection and ends the recording; resolves with true when that is saved. */
+  stop(reason: string): Promise<boolean> {
     this.#publisher?.close(reason);
-    await this.#end();
+    return this.#end();
+  }
+
+  /** Whether this is the stream key, as far as is known without the database. */
+  hasKey(streamKey: string): boolean {
+    return this.#keyHash === hashSecret(streamKey);
+  }
+
+  /** The key was replaced: only the database knows the new one. */
+  forgetKey(): void {
+    this.#keyHash = undefined;
   }
 
   /** Closes the connection; the recording waits for its encoder. */
@@ -138,59 +178,70 @@ export class Broadcast {
 
   /** Before a restart of the server: the recording can be continued. */
   async suspend(limitMs: number): Promise<void> {
+    const wasEnded = this.isEnded;
     this.#ending ??= Promise.resolve();
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
+    if (this.#publisher && !wasEnded) this.#endSession();
     this.#publisher?.close('The server is restarting.');
     await this.#opening?.catch(() => undefined);
-    await this.#recording?.suspend();
-    await this.#log.stop(limitMs);
-  }
-
-  get #isEnded(): boolean {
-    return this.#ending !== undefined;
+    if (!wasEnded) await this.#recording?.suspend();
+    await this.#deps.log.stop(limitMs);
+    // Its end could not be saved: the next start tries again.
+    if (wasEnded && !this.#isEndSaved) await this.#recording?.suspend();
   }
 
   #save<T>(change: (states: LiveStates, liveStreamId: string) => Promise<T>): void {
-    const { states } = this.#deps;
-    this.#log
+    const { states, log } = this.#deps;
+    log
       .save(() => change(states, this.#settings.liveStreamId))
       .catch((error: unknown) => this.#logger.error({ err: error }, 'state of a live stream not saved'));
   }
 
   #receive(packet: IngestPacket): void {
-    if (this.#isEnded) return;
+    if (this.isEnded) return;
     if (this.#settings.audioOnly && (packet.kind === 'video' || packet.kind === 'video-config')) return;
     if (this.#recording) {
       this.#recording.write(packet);
       return;
     }
     this.#waiting.push(packet);
-    if (packet.kind !== 'video' && packet.kind !== 'audio') return;
-    this.#waitingBytes += packet.data.length;
-    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#fail('overload', new Error('the asset was not created in time'));
-    else this.#opening ??= this.#begin().catch((error: unknown) => this.#fail('error', error));
+    this.#waitingBytes += PACKET_BYTES + ('data' in packet ? packet.data.length : 0);
+    if (this.#waitingBytes > MAX_WAITING_BYTES) this.fail('overload', new Error('the asset was not created in time'));
+    else if ('data' in packet) this.#opening ??= this.#begin().catch((error: unknown) => this.#failOpening(error));
+  }
+
+  #failOpening(error: unknown): void {
+    this.fail(isNoSpace(error) ? 'disk_full' : 'error', error);
   }
 
   /** The first frame has arrived: there is something to record. */
   async #begin(): Promise<void> {
-    const { states, clock } = this.#deps;
+    const { states, clock, log } = this.#deps;
     const startedAt = clock.now();
     const { liveStreamId } = this.#settings;
-    const recorded = await this.#log.save(() => states.recording(liveStreamId, { startedAt }));
+    const recorded = await log.save(async () => {
+      // It may have ended while the database was unavailable: an asset would stay empty.
+      return this.isEnded ? undefined : states.recording(liveStreamId, { startedAt });
+    });
     if (!recorded) {
       this.#publisher?.close('The live stream is disabled.');
       return;
     }
-    const recording = await this.#open(recorded.assetId);
+    this.#assetId = recorded.assetId;
+    const recording = await this.#open(recorded.assetId, recorded);
+    if (this.isEnded) return;
     this.#beginSession(recording);
     for (const packet of this.#waiting.splice(0)) recording.write(packet);
     this.#limitDuration();
   }
 
-  async #open(assetId: string): Promise<Recording> {
+  async #open(
+    assetId: string,
+    { nextSequence, nextDiscontinuity }: Pick<LiveSettings, 'nextSequence' | 'nextDiscontinuity'>,
+  ): Promise<Recording> {
     const { blobs, clock } = this.#deps;
-    const { latencyMode, nextSequence, nextDiscontinuity } = this.#settings;
+    const { latencyMode } = this.#settings;
     const recording: Recording = await Recording.open({
       ...{ blobs, clock, assetId, latencyMode },
       logger: this.#logger,
@@ -202,7 +253,7 @@ export class Broadcast {
         firstFrame: () => undefined,
         forcedCut: () => this.#warn(assetId, 'key_frame_interval', keyFrameAdvice(recording.times.targetSeconds)),
         problem: (reason) => this.#warn(assetId, 'unsupported_input', playersAdvice(reason)),
-        failed: (failure, error) => this.#fail(failure, error),
+        failed: (failure, error) => this.fail(failure, error),
       },
     });
     this.#recording = recording;
@@ -228,30 +279,25 @@ export class Broadcast {
   }
 
   #beginSession(recording: Recording): void {
-    recording.beginSession(this.#deps.clock.now().getTime(), 'content');
-    this.#sessionStart = recording.durationSeconds;
-    this.#times.push({ started_at: this.#deps.clock.now().toISOString(), duration: 0, type: 'content' });
+    const startedAt = this.#deps.clock.now();
+    recording.beginSession(startedAt.getTime(), 'content');
+    this.#times.begin(startedAt, recording.durationSeconds);
   }
 
   #endSession(): void {
     const recording = this.#recording;
-    const last = this.#times.at(-1);
-    if (!recording || !last) return;
+    if (!recording) return;
     recording.endSession();
-    const duration = Math.round((recording.durationSeconds - this.#sessionStart) * 1000) / 1000;
-    this.#times[this.#times.length - 1] = { ...last, duration };
+    this.#times.end(recording.durationSeconds);
   }
 
   #disconnected(publisher: Publisher): void {
     if (this.#publisher !== publisher) return;
     this.#publisher = undefined;
-    if (this.#isEnded) {
-      this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times }));
-      return;
-    }
-    this.#endSession();
-    this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times }));
-    this.#waitForEncoder(this.#settings.reconnectSeconds);
+    if (!this.isEnded) this.#endSession();
+    this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times.all }));
+    if (this.isEnded) this.#checkGone();
+    else this.#waitForEncoder(this.#settings.reconnectSeconds);
   }
 
   #waitForEncoder(seconds: number): void {
@@ -268,31 +314,35 @@ export class Broadcast {
     this.#save((states) => states.warn(assetId, { type, message }));
   }
 
-  #fail(failure: RecordingFailure, error: unknown): void {
+  /** Ends the recording, and tells the owner and the encoder why. */
+  fail(failure: RecordingFailure, error?: unknown): void {
+    if (this.isEnded) return;
+    const message = FAILURES[failure];
     this.#logger.error({ err: error, failure }, 'live stream can not be recorded any more');
-    this.#publisher?.close(FAILURES[failure]);
-    void this.#end();
+    this.#save((states, id) => states.warnStream(id, { type: failure, message }));
+    void this.stop(message);
   }
 
-  #end(): Promise<void> {
-    this.#ending ??= this.#finish().catch((error: unknown) => {
-      this.#logger.error({ err: error }, 'recording of a live stream not completed; a restart tries again');
-    });
-    return this.#ending;
+  async #end(): Promise<boolean> {
+    this.#ending ??= this.#finish().catch((error: unknown) => this.#logUnsaved(error));
+    await this.#ending;
+    return this.#isEndSaved;
+  }
+
+  #logUnsaved(error: unknown): void {
+    this.#logger.error({ err: error }, 'recording of a live stream not completed; a restart tries again');
   }
 
   /** What is not known any more is estimated: numbers of segments must only grow. */
   async #endStored(): Promise<void> {
-    const { nextSequence, nextDiscontinuity, liveStreamId } = this.#settings;
-    const durationSeconds = this.#times.reduce((sum, { duration = 0 }) => sum + duration, 0);
+    const { nextSequence, nextDiscontinuity } = this.#settings;
     const mostSegments = Math.ceil(this.#settings.maxDurationSeconds / LEAST_SEGMENT_SECONDS);
     this.#deps.onEnded();
-    await this.#deps.states.ended(liveStreamId, {
-      durationSeconds,
-      recordingTimes: this.#times,
+    await this.#saveEnd(async () => ({
+      durationSeconds: this.#times.totalSeconds,
       nextSequence: nextSequence + mostSegments,
-      nextDiscontinuity: nextDiscontinuity + this.#times.length + 1,
-    });
+      nextDiscontinuity: nextDiscontinuity + this.#times.all.length + 1,
+    }));
   }
 
   async #finish(): Promise<void> {
@@ -301,60 +351,39 @@ export class Broadcast {
     this.#waiting = [];
     if (this.#publisher) this.#endSession();
     this.#deps.onEnded();
-    await this.#opening;
-    const recording = this.#recording;
-    if (!recording) return;
-    const finished = await recording.finish();
-    const ended = {
-      durationSeconds: finished?.durationSeconds ?? 0,
-      recordingTimes: this.#times,
-      nextSequence: recording.nextSequence,
-      // The next broadcast does not continue this one.
-      nextDiscontinuity: recording.discontinuities + 1,
-    };
-    const { states } = this.#deps;
+    await this.#saveEnd(async () => {
+      await this.#opening;
+      const recording = this.#recording;
+      if (!recording) return { durationSeconds: 0 };
+      const finished = await recording.finish();
+      return {
+        durationSeconds: finished?.durationSeconds ?? 0,
+        nextSequence: recording.nextSequence,
+        // The next broadcast does not continue this one.
+        nextDiscontinuity: recording.discontinuities + 1,
+      };
+    });
+  }
+
+  /**
+   * Completes the file and saves the end, which is tried again while the disk, the bucket or the
+   * database is unavailable. Changes of the next broadcast wait for it.
+   */
+  async #saveEnd(
+    complete: () => Promise<Pick<EndedBroadcast, 'durationSeconds'> & Partial<EndedBroadcast>>,
+  ): Promise<void> {
+    const { states, log } = this.#deps;
     const { liveStreamId, isTest } = this.#settings;
-    await this.#log.save(() => states.ended(liveStreamId, ended, { disables: isTest }));
-  }
-}
-
-interface PublisherEvents {
-  packet(packet: IngestPacket): void;
-  ended(): void;
-}
-
-/** One connection of an encoder. */
-class Publisher implements Publication {
-  readonly #request: PublishRequest;
-  readonly #clock: Clock;
-  readonly #events: PublisherEvents;
-  #lastMs: number;
-  #hasEnded = false;
-
-  constructor(request: PublishRequest, clock: Clock, events: PublisherEvents) {
-    this.#request = request;
-    this.#clock = clock;
-    this.#events = events;
-    this.#lastMs = clock.monotonicMs();
+    await log.save(async () => {
+      const completed = await complete();
+      if (this.#assetId === undefined) return;
+      await states.ended(liveStreamId, { ...completed, recordingTimes: this.#times.all }, { disables: isTest });
+    });
+    this.#isEndSaved = true;
+    this.#checkGone();
   }
 
-  isSilent(limitMs: number): boolean {
-    return this.#clock.monotonicMs() - this.#lastMs > limitMs;
-  }
-
-  write(packet: IngestPacket): void {
-    this.#lastMs = this.#clock.monotonicMs();
-    if (!this.#hasEnded) this.#events.packet(packet);
-  }
-
-  end(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#events.ended();
-  }
-
-  close(reason: string): void {
-    this.#request.disconnect(reason);
-    this.end();
+  #checkGone(): void {
+    if (this.#isEndSaved && !this.#publisher) this.#deps.onGone();
   }
 }

@@ -1,17 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { DisconnectReason, LiveControl } from '../domain/live/live-control.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
-import type { LiveStates } from '../domain/live/live-states.js';
+import type { InterruptedBroadcast, LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isUnavailable } from '../lib/unavailable.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
-import { Broadcast } from './broadcast.js';
+import { AttemptLimit } from './attempt-limit.js';
+import { Broadcast, FAILURES } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
+import { StateLog } from './state-log.js';
 
 export interface LiveServerDeps {
   readonly blobs: BlobStore;
+  /** Of the disk that recordings are written to. */
+  readonly freeBytes: () => Promise<number>;
   readonly rungs: LiveRungs;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,6 +26,15 @@ export interface LiveServerDeps {
 const STREAM_AFTER_END_MS = 60_000;
 /** Viewers who rewound play on by the playlists of the broadcast. */
 const ASSET_AFTER_END_MS = 12 * 60 * 60_000;
+/** Recordings leave this much of the disk to everything else, such as the database. */
+const KEPT_FREE_BYTES = 64 * 2 ** 20;
+const CHECK_DISK_MS = 1000;
+/** Of one live stream in a minute: each makes events. */
+const MAX_CONNECTIONS = 60;
+/** A database that is silent for longer does not keep the encoder of a broadcast waiting. */
+const KEY_LOOKUP_MS = 2000;
+/** Requests that end a broadcast do not wait longer until that is stored. */
+const END_WAIT_MS = 10_000;
 
 const DISCONNECTED: Record<DisconnectReason, string> = {
   disabled: 'The live stream is disabled.',
@@ -34,22 +48,29 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
   readonly #broadcasts = new Map<string, Broadcast>();
   readonly #byAsset = new Map<string, LiveFeed>();
   readonly #byStream = new Map<string, LiveFeed>();
+  /** By live stream, while it has a broadcast. */
+  readonly #logs = new Map<string, StateLog>();
+  readonly #connections: AttemptLimit;
   readonly #timers = new Set<NodeJS.Timeout>();
+  #diskTimer: NodeJS.Timeout | undefined;
   #states: LiveStates | undefined;
 
   constructor(deps: LiveServerDeps) {
     this.#deps = deps;
+    this.#connections = new AttemptLimit(MAX_CONNECTIONS, deps.clock);
   }
 
   /** Continues the broadcasts that a stop of the server has interrupted, and accepts encoders. */
   async start(states: LiveStates): Promise<void> {
     const { logger } = this.#deps;
     this.#states = states;
-    for (const { settings, assetId, isActive, recordingTimes: times } of await states.interrupted()) {
+    const interrupted = await states.interrupted();
+    this.#diskTimer = setInterval(() => void this.#checkDisk(), CHECK_DISK_MS).unref();
+    const resume = async ({ settings, assetId, isActive, recordingTimes: times }: InterruptedBroadcast) => {
       const { liveStreamId } = settings;
       if (assetId === undefined) {
         await states.disconnected(liveStreamId, { recordingTimes: [] });
-        continue;
+        return;
       }
       try {
         await this.#broadcastOf(settings).resume(assetId, { isActive, times });
@@ -57,11 +78,13 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
         this.#broadcasts.delete(liveStreamId);
         logger.error({ err: error, live_stream_id: liveStreamId, asset_id: assetId }, 'live stream not continued');
       }
-    }
+    };
+    await Promise.all(interrupted.map(resume));
   }
 
   async stop(limitMs: number): Promise<void> {
     this.#states = undefined;
+    clearInterval(this.#diskTimer);
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all([...this.#broadcasts.values()].map((broadcast) => broadcast.suspend(limitMs)));
     await this.#deps.rungs.stop();
@@ -69,25 +92,33 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
 
   async publish(request: PublishRequest): Promise<Publication | Refusal> {
     try {
-      const settings = await this.#states?.findByKey(request.streamKey);
+      const settings = await this.#findByKey(request.streamKey);
+      const isDiskFull = await this.#isDiskFull();
       if (!this.#states) return { reason: 'unavailable', message: 'The server is restarting.' };
       if (!settings) return { reason: 'unknown_key', message: 'No live stream has this stream key.' };
       if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled };
-      return this.#broadcastOf(settings).connect(request);
+      if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full };
+      if (this.#connections.isReached(settings.liveStreamId))
+        return { reason: 'rate_limited', message: 'The encoder connects too often; try again in a minute.' };
+      const accepted = this.#broadcastOf(settings).connect(request);
+      if (!('reason' in accepted)) this.#connections.add(settings.liveStreamId);
+      return accepted;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       return { reason: 'unavailable', message: 'The server can not check the stream key now. Try again.' };
     }
   }
 
-  async complete(liveStreamId: string): Promise<void> {
-    await this.#broadcasts.get(liveStreamId)?.complete();
+  complete(liveStreamId: string): Promise<boolean> {
+    return isSoon(this.#broadcasts.get(liveStreamId)?.complete());
   }
 
-  async disconnect(liveStreamId: string, reason: DisconnectReason): Promise<void> {
+  async disconnect(liveStreamId: string, reason: DisconnectReason): Promise<boolean> {
     const broadcast = this.#broadcasts.get(liveStreamId);
-    if (reason === 'stream key reset') broadcast?.closeConnection(DISCONNECTED[reason]);
-    else await broadcast?.stop(DISCONNECTED[reason]);
+    if (reason !== 'stream key reset') return isSoon(broadcast?.stop(DISCONNECTED[reason]));
+    broadcast?.forgetKey();
+    broadcast?.closeConnection(DISCONNECTED[reason]);
+    return true;
   }
 
   ofAsset(assetId: string): LiveFeed | undefined {
@@ -98,14 +129,31 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     return this.#byStream.get(liveStreamId);
   }
 
+  /** While the database is unavailable, encoders of broadcasts that are on air can come back. */
+  async #findByKey(streamKey: string): Promise<LiveSettings | undefined> {
+    const found = this.#states?.findByKey(streamKey);
+    const known = [...this.#broadcasts.values()].find((broadcast) => broadcast.hasKey(streamKey))?.settings;
+    if (!found || !known) return found;
+    const orKnown = found.catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error;
+      return known;
+    });
+    return Promise.race([orKnown, pause(KEY_LOOKUP_MS, known, { ref: false })]);
+  }
+
   #broadcastOf(settings: LiveSettings): Broadcast {
     const { liveStreamId } = settings;
     const current = this.#broadcasts.get(liveStreamId);
-    if (current) return current;
+    if (current && !current.isEnded) return current;
+    // It has waited for the end of its hold after `complete`.
+    current?.closeConnection('Another encoder has taken over.');
+    const log = this.#logs.get(liveStreamId) ?? new StateLog(this.#deps.logger.child({ live_stream_id: liveStreamId }));
+    this.#logs.set(liveStreamId, log);
     let assetId: string | undefined;
     const broadcast: Broadcast = new Broadcast(
       {
         ...this.#deps,
+        log,
         states: this.#states!,
         onPlayable: (feed) => {
           assetId = feed.assetId;
@@ -113,14 +161,34 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
           this.#byStream.set(liveStreamId, feed);
         },
         onEnded: () => {
-          if (this.#broadcasts.get(liveStreamId) === broadcast) this.#broadcasts.delete(liveStreamId);
           if (assetId !== undefined) this.#forgetLater(liveStreamId, assetId);
+        },
+        onGone: () => {
+          if (this.#broadcasts.get(liveStreamId) !== broadcast) return;
+          this.#broadcasts.delete(liveStreamId);
+          this.#logs.delete(liveStreamId);
         },
       },
       settings,
     );
     this.#broadcasts.set(liveStreamId, broadcast);
     return broadcast;
+  }
+
+  async #isDiskFull(): Promise<boolean> {
+    const broadcasts = [...this.#broadcasts.values()].filter(({ isEnded }) => !isEnded);
+    const neededBytes = broadcasts.reduce((sum, { endBytes }) => sum + endBytes, KEPT_FREE_BYTES);
+    return (await this.#deps.freeBytes()) < neededBytes;
+  }
+
+  /** Ends recordings while there is room for their ends. */
+  async #checkDisk(): Promise<void> {
+    try {
+      if (this.#broadcasts.size === 0 || !(await this.#isDiskFull())) return;
+      for (const broadcast of this.#broadcasts.values()) broadcast.fail('disk_full');
+    } catch (error) {
+      this.#deps.logger.warn({ err: error }, 'free space unknown');
+    }
   }
 
   #forgetLater(liveStreamId: string, assetId: string): void {
@@ -142,3 +210,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     this.#timers.add(timer.unref());
   }
 }
+
+/** Whether the end of a broadcast is saved in time; true if there is none. */
+const isSoon = (ending: Promise<boolean> | undefined): Promise<boolean> =>
+  Promise.race([ending ?? Promise.resolve(true), pause(END_WAIT_MS, false, { ref: false })]);

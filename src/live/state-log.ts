@@ -5,8 +5,8 @@ import type { Logger } from '../telemetry/logger.js';
 const RETRY_MS = 1000;
 
 /**
- * Saves the changes of one live stream in their order. While the database is unavailable they wait:
- * encoders and viewers must not notice.
+ * Saves the changes of one live stream in their order, over all its broadcasts. While the database
+ * or the disk is unavailable they wait: encoders and viewers must not notice.
  */
 export class StateLog {
   #last: Promise<unknown> = Promise.resolve();
@@ -30,6 +30,7 @@ export class StateLog {
 
   async #saveOnce<T>(change: () => Promise<T>): Promise<T> {
     for (let warned = false; ; warned = true) {
+      this.#stopped.signal.throwIfAborted();
       try {
         return await change();
       } catch (error) {

@@ -37,7 +37,7 @@ export const connectParts = async (
   apiUrl: () => string,
 ): Promise<Parts> => {
   const { config, logger, clock, metrics, phases } = base;
-  const { cache, pool, blobs } = media;
+  const { cache, pool, blobs, diskSpace } = media;
   const outside = { allowPrivate: config.allowPrivateSources, resolve: base.resolve };
   const earlySources = new EarlySources(() => nodes?.announce());
   const throwIfWithdrawn = (plan: Plan): void => earlySources.throwIfWithdrawn(plan);
@@ -63,7 +63,7 @@ export const connectParts = async (
     temporaryDir: media.temporaryDir,
     maxRungs: config.liveRungs,
   });
-  const live = new LiveServer({ blobs, rungs, clock, logger });
+  const live = new LiveServer({ blobs, rungs, clock, logger, freeBytes: () => diskSpace.freeBytes() });
   const services = new ServiceClient(outside);
   const { playables, access, renditions } = await watchPlayback(base, media, {
     database,

@@ -15,8 +15,7 @@ import { recordLiveEvent } from './record-live-event.js';
 export const completeLiveStream = async (context: DomainContext, environmentId: string, id: string): Promise<void> => {
   const assetId = await withLiveStream(context, environmentId, id, async (_, { active_asset_id }) => active_asset_id);
   if (assetId === null) return;
-  await context.live.complete(id);
-  await endAbandoned(context, environmentId, id, assetId);
+  if (await context.live.complete(id)) await endAbandoned(context, environmentId, id, assetId);
 };
 
 /**
@@ -31,8 +30,8 @@ export const disableLiveStream = async (context: DomainContext, environmentId: s
     }
     return stream.active_asset_id;
   });
-  await context.live.disconnect(id, 'disabled');
-  if (assetId !== null) await endAbandoned(context, environmentId, id, assetId);
+  const isEnded = await context.live.disconnect(id, 'disabled');
+  if (isEnded && assetId !== null) await endAbandoned(context, environmentId, id, assetId);
 };
 
 /** Does nothing unless the live stream is disabled. @throws KinoraError `not_found` */
@@ -45,11 +44,13 @@ export const enableLiveStream = (context: DomainContext, environmentId: string, 
 
 /**
  * Also ends its broadcast and disconnects its encoder. Assets stay.
- * @throws KinoraError `not_found`
+ * @throws KinoraError `not_found`; `unavailable` while the recording can't be stored
  */
 export const deleteLiveStream = async (context: DomainContext, environmentId: string, id: string): Promise<void> => {
   await withLiveStream(context, environmentId, id, async () => undefined);
-  await context.live.disconnect(id, 'deleted');
+  // Without its live stream, nothing would complete the recording.
+  if (!(await context.live.disconnect(id, 'deleted')))
+    throw new KinoraError('unavailable', { details: { reason: 'the recording is not stored yet' } });
   const { playbackIds, assetId } = await withLiveStream(context, environmentId, id, async (tx, stream) => {
     await endBroadcast(context, tx, stream);
     const ids = await listLivePlaybackIds(tx, id);

@@ -12,9 +12,9 @@ type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue'>;
 export interface EndedBroadcast {
   readonly durationSeconds: number;
   readonly recordingTimes: readonly RecordingTime[];
-  /** Numbers with which the next broadcast of the live stream begins. */
-  readonly nextSequence: number;
-  readonly nextDiscontinuity: number;
+  /** Numbers with which the next broadcast of the live stream begins; the same as before if absent. */
+  readonly nextSequence?: number;
+  readonly nextDiscontinuity?: number;
 }
 
 /**
@@ -33,7 +33,8 @@ export const endBroadcast = async (
     ...(status === 'active' && { status: 'idle' as const }),
     recording: false,
     active_asset_id: null,
-    ...(ended && { next_sequence: ended.nextSequence, next_discontinuity: ended.nextDiscontinuity }),
+    ...(ended?.nextSequence !== undefined && { next_sequence: ended.nextSequence }),
+    ...(ended?.nextDiscontinuity !== undefined && { next_discontinuity: ended.nextDiscontinuity }),
   });
   await updateAssetRow(tx, assetId, {
     is_live: false,

@@ -3,24 +3,26 @@ export type DisconnectReason = 'disabled' | 'deleted' | 'stream key reset';
 
 /**
  * The way from the API to the server that receives an encoder. An interface, because the domain may
- * not import `live/`. Both methods resolve once the end of the broadcast is stored
- * (`LiveStates.ended`), and at once when nothing is broadcast; this may be on another server.
+ * not import `live/`. Both methods resolve with true once the end of the broadcast is stored
+ * (`LiveStates.ended`), and at once when nothing is broadcast; this may be on another server. They
+ * resolve with false when the end can't be stored soon, for example because the disk is full: the
+ * server stores it as soon as it can.
  */
 export interface LiveControl {
   /**
    * Ends the recording now. The encoder may stay connected for a while, so that one that reconnects
    * by itself doesn't start another recording.
    */
-  complete(liveStreamId: string): Promise<void>;
+  complete(liveStreamId: string): Promise<boolean>;
   /**
    * Ends the recording and closes the connection. For `stream key reset`, only the connection is
    * closed: the recording waits for its encoder, which needs the new key.
    */
-  disconnect(liveStreamId: string, reason: DisconnectReason): Promise<void>;
+  disconnect(liveStreamId: string, reason: DisconnectReason): Promise<boolean>;
 }
 
 /** For servers that receive no encoders. */
 export const noLiveControl: LiveControl = {
-  complete: async () => undefined,
-  disconnect: async () => undefined,
+  complete: async () => true,
+  disconnect: async () => true,
 };

@@ -15,6 +15,8 @@ export const reconnectSeconds = ({
 export interface LiveSettings {
   readonly liveStreamId: string;
   readonly environmentId: string;
+  /** See `hashSecret`. */
+  readonly keyHash: string;
   readonly status: Row<'live_stream'>['status'];
   readonly latencyMode: Row<'live_stream'>['latency_mode'];
   readonly reconnectSeconds: number;
@@ -38,6 +40,7 @@ export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
   return {
     liveStreamId: row.id,
     environmentId: row.environment_id,
+    keyHash: row.stream_key_hash,
     status: row.status,
     latencyMode: row.latency_mode,
     reconnectSeconds: window,

@@ -40,11 +40,21 @@ export interface InterruptedBroadcast {
 
 type Context = Omit<Pick<DomainContext, keyof DomainContext>, 'live'>;
 
+/** What a recording is written to. */
+export interface StartedRecording {
+  readonly assetId: string;
+  readonly isNew: boolean;
+  /** Numbers with which the broadcast begins. */
+  readonly nextSequence: number;
+  readonly nextDiscontinuity: number;
+}
+
 /**
  * The states of live streams, as whoever receives an encoder changes them. Each method is one
  * transaction with its events, and does nothing when the live stream was deleted meanwhile. The
  * order is `connected`, `recording`, `active`, `disconnected`, and from there either `connected`
- * and `recording` again or `ended`.
+ * and `recording` again or `ended`. A change that is saved already is not told again: its caller
+ * may repeat it, because it could not know whether the database had committed it.
  */
 export class LiveStates {
   readonly #context: Context;
@@ -68,6 +78,7 @@ export class LiveStates {
   connected(liveStreamId: string, protocol: 'rtmp' | 'srt'): Promise<boolean> {
     return this.#change(liveStreamId, async (tx, stream) => {
       if (stream.status === 'disabled') return false;
+      if (stream.connected) return true;
       await updateLiveStreamRow(tx, liveStreamId, {
         connected: true,
         disconnected_at: null,
@@ -86,16 +97,19 @@ export class LiveStates {
   async recording(
     liveStreamId: string,
     { startedAt }: { readonly startedAt: Date },
-  ): Promise<{ readonly assetId: string; readonly isNew: boolean } | undefined> {
+  ): Promise<StartedRecording | undefined> {
     const recorded = await this.#change(liveStreamId, async (tx, stream) => {
       if (stream.status === 'disabled') return false;
       const assetId = stream.active_asset_id ?? newId();
       const isNew = stream.active_asset_id === null;
+      const { next_sequence: nextSequence, next_discontinuity: nextDiscontinuity } = stream;
+      const started = { assetId, isNew, nextSequence, nextDiscontinuity };
+      if (stream.recording && !isNew) return started;
       if (isNew) await this.#createAsset(tx, stream, assetId, startedAt);
       else await this.#addRecordingTime(tx, assetId, startedAt);
       await updateLiveStreamRow(tx, liveStreamId, { recording: true, active_asset_id: assetId });
       await recordLiveEvent(this.#context, tx, 'recording', liveStreamId);
-      return { assetId, isNew };
+      return started;
     });
     return recorded || undefined;
   }

@@ -45,6 +45,8 @@ export interface CutterStart {
 const AUDIO_ALONE_MS = 2000;
 /** The same while a configuration of video says that frames will come. */
 const MAX_HELD_MS = 10_000;
+/** More frames than any codec has in this time: the clock of the encoder stands still. */
+const MAX_HELD = 2000;
 
 /** From packets of encoders to parts: configurations, times, and where a recording starts. */
 export class PacketCutter {
@@ -58,6 +60,8 @@ export class PacketCutter {
   #audioFacts: LiveAudioFacts | undefined;
   #declaredRate: Rational | undefined;
   #needsKey = true;
+  /** Number of the configuration that frames have. */
+  #videoConfig = 0;
   #isStarted = false;
   /** Audio that waits for the first key frame. */
   #held: AudioPacket[] = [];
@@ -130,7 +134,8 @@ export class PacketCutter {
     if (this.#needsKey) this.#timeline.setFrameRate(this.#declaredRate ?? facts.frameRate);
     const timed = this.#timeline.video(dtsMs, compositionMs);
     if (!timed) return;
-    const config = this.#needsKey ? this.#chooseConfig(facts, timed.delayTicks) : this.#videoConfigs.length - 1;
+    if (this.#needsKey) this.#videoConfig = this.#chooseConfig(facts, timed.delayTicks);
+    const config = this.#videoConfig;
     this.#needsKey = false;
     this.#start(timed.decodeTicks);
     const { reorderTicks } = this.#videoConfigs[config]!;
@@ -148,15 +153,15 @@ export class PacketCutter {
 
   /**
    * `reorderTicks` is what the first key frame waits between decoding and display, or more if the
-   * stream says so: no frame that follows is displayed before it is decoded. Returns the number of
-   * the newest configuration.
+   * stream says so: no frame that follows is displayed before it is decoded.
    */
   #chooseConfig(facts: LiveVideoFacts, delayTicks: number): number {
     const declaredTicks = Math.round((facts.reorderFrames ?? 0) * this.#timeline.frameTicks);
     const reorderTicks = Math.max(delayTicks, declaredTicks);
-    const last = this.#videoConfigs.at(-1);
-    const isSame = last && Buffer.compare(last.facts.record, facts.record) === 0 && last.reorderTicks === reorderTicks;
-    if (isSame) return this.#videoConfigs.length - 1;
+    const known = this.#videoConfigs.findIndex(
+      (other) => Buffer.compare(other.facts.record, facts.record) === 0 && other.reorderTicks === reorderTicks,
+    );
+    if (known !== -1) return known;
     const config = { facts, reorderTicks, frameRate: this.#timeline.frameRate };
     this.#events.videoConfig(this.#videoConfigs.push(config) - 1, config);
     return this.#videoConfigs.length - 1;
@@ -172,7 +177,8 @@ export class PacketCutter {
     const heldMs = packet.dtsMs - this.#held[0]!.dtsMs;
     // A jump of the clock: what is older does not belong to it.
     if (heldMs < 0) this.#held = [packet];
-    else if (heldMs >= (this.#videoFacts ? MAX_HELD_MS : AUDIO_ALONE_MS)) this.#addHeld();
+    else if (heldMs >= (this.#videoFacts ? MAX_HELD_MS : AUDIO_ALONE_MS) || this.#held.length >= MAX_HELD)
+      this.#addHeld();
   }
 
   #addHeld(): void {

@@ -1,5 +1,3 @@
-import { LIVE_TIMESCALE } from '../../media/live/frame-grid.js';
-import type { TrackKind } from '../../media/live/live-segmenter.js';
 import {
   PART_HEAD_BYTES,
   type PartRecord,
@@ -7,13 +5,11 @@ import {
   type RecordingFact,
 } from '../../media/live/recording-format.js';
 import { scanRecording } from '../../media/live/scan-recording.js';
-import { liveAudioInit, liveVideoInit, readLiveAudio, readLiveVideo } from '../../media/live/stream-facts.js';
-import { rungName } from '../../media/plan/ladder.js';
+import { readLiveAudio, readLiveVideo } from '../../media/live/stream-facts.js';
 import type { LocalWrite } from '../../storage/blob-store.js';
 import type { CutAudioConfig, CutterStart, CutVideoConfig } from './packet-cutter.js';
-import { RecordedTrack } from './recorded-track.js';
-
-type ReadFile = (offset: number, length: number) => Promise<Uint8Array>;
+import type { ReadFile } from './recorded-track.js';
+import { RecordedTracks } from './recorded-tracks.js';
 
 /** What an unfinished recording holds. */
 export interface RecordedSoFar {
@@ -22,7 +18,7 @@ export interface RecordedSoFar {
   readonly nextSequence: number;
   /** If it was declared. */
   readonly targetSeconds: number | undefined;
-  readonly tracks: Partial<Record<TrackKind, RecordedTrack>>;
+  readonly tracks: RecordedTracks;
   readonly cutterStart: CutterStart;
 }
 
@@ -43,8 +39,7 @@ export const readBack = async (write: LocalWrite, readFile: ReadFile): Promise<R
 };
 
 class RecordReader {
-  readonly tracks: Partial<Record<TrackKind, RecordedTrack>> = {};
-  readonly #readFile: ReadFile;
+  readonly #tracks: RecordedTracks;
   readonly #video: CutVideoConfig[] = [];
   readonly #audio: CutAudioConfig[] = [];
   /** When the last frame ends that viewers see. */
@@ -53,19 +48,19 @@ class RecordReader {
   #targetSeconds: number | undefined;
 
   constructor(readFile: ReadFile) {
-    this.#readFile = readFile;
+    this.#tracks = new RecordedTracks(readFile);
   }
 
   fact(fact: RecordingFact): void {
     if (fact.type === 'start') this.#start = fact;
     else if (fact.type === 'target') this.#targetSeconds = fact.targetSeconds;
-    else if (fact.type === 'empty') this.tracks[fact.track]?.addEmpty(fact);
+    else if (fact.type === 'empty') this.#tracks.of(fact.track)?.addEmpty(fact);
     else if (fact.type === 'video-config') this.#addVideo(fact);
     else if (fact.type === 'audio-config') this.#addAudio(fact);
   }
 
   part(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array): void {
-    this.tracks[part.track]?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
+    this.#tracks.of(part.track)?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
     if (part.track === 'audio') return;
     const { reorderTicks = 0 } = this.#video[part.config] ?? {};
     const end = presentationEnd(bytes.subarray(PART_HEAD_BYTES), part.startTicks, reorderTicks);
@@ -75,15 +70,16 @@ class RecordReader {
   finish(): RecordedSoFar | undefined {
     if (!this.#start) return undefined;
     const { firstSequence, firstDiscontinuity } = this.#start;
-    const { video, audio } = this.tracks;
-    for (const track of [video, audio]) track?.complete();
-    const numbers = [video, audio].map((track) => track?.state.segments.at(-1)?.number ?? firstSequence - 1);
+    const { all } = this.#tracks;
+    for (const track of all) track.complete();
+    const numbers = all.map(({ state }) => state.segments.at(-1)?.number ?? firstSequence - 1);
+    const [video, audio] = [this.#tracks.of('video'), this.#tracks.of('audio')];
     return {
       firstSequence,
       firstDiscontinuity,
-      nextSequence: Math.max(...numbers) + 1,
+      nextSequence: Math.max(firstSequence - 1, ...numbers) + 1,
       targetSeconds: this.#targetSeconds,
-      tracks: this.tracks,
+      tracks: this.#tracks,
       cutterStart: {
         videoTicks: Math.max(video?.endTicks ?? 0, this.#presentationEnd),
         audioTicks: audio?.endTicks ?? 0,
@@ -98,27 +94,14 @@ class RecordReader {
     const { config, codec, record, reorderTicks, frameRate } = fact;
     const facts = readLiveVideo(codec, Buffer.from(record, 'base64'));
     if (!facts) return;
-    const { codecs, width, height } = facts;
     this.#video[config] = { facts, reorderTicks, frameRate };
-    this.tracks.video ??= new RecordedTrack(
-      { name: rungName(facts), kind: 'video', timescale: LIVE_TIMESCALE, codecs, bandwidth: 0, width, height },
-      this.#readFile,
-    );
-    this.tracks.video.inits[config] = liveVideoInit(facts, reorderTicks);
-    const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
-    this.tracks.video.update({ codecs, width, height, ...rate });
+    this.#tracks.addVideoConfig(config, this.#video[config]);
   }
 
   #addAudio({ config, record, timescale }: Extract<RecordingFact, { type: 'audio-config' }>): void {
     const facts = readLiveAudio(Buffer.from(record, 'base64'));
     if (!facts) return;
-    const { codecs, channels } = facts;
     this.#audio[config] = { facts, timescale };
-    this.tracks.audio ??= new RecordedTrack(
-      { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },
-      this.#readFile,
-    );
-    this.tracks.audio.inits[config] = liveAudioInit(facts, timescale);
-    this.tracks.audio.update({ codecs, channels });
+    this.#tracks.addAudioConfig(config, this.#audio[config]);
   }
 }

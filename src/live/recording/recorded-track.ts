@@ -2,7 +2,7 @@ import type { LivePart, LiveSegment, LiveTrackInfo, LiveTrackState } from '../..
 import type { EmptyRecord, PartRecord } from '../../media/live/recording-format.js';
 import { concat } from '../../media/mp4/box-writer.js';
 
-type ReadFile = (offset: number, length: number) => Promise<Uint8Array>;
+export type ReadFile = (offset: number, length: number) => Promise<Uint8Array>;
 
 interface RecentPart {
   readonly index: number;
@@ -12,6 +12,8 @@ interface RecentPart {
 
 /** Parts that are further from the edge are read from the file. */
 const RECENT_TARGETS = 3;
+/** Nor more than this: times of a broken encoder may stand still. */
+const MAX_RECENT_BYTES = 64 * 2 ** 20;
 /** One read covers what lies between two parts if it is not more. */
 const MAX_READ_GAP_BYTES = 64 * 1024;
 /** Shorter segments say little about the bandwidth. */
@@ -44,6 +46,11 @@ export class RecordedTrack {
   get state(): LiveTrackState {
     this.#state ??= { info: this.#info, segments: this.#segments, ended: this.#hasEnded };
     return this.#state;
+  }
+
+  /** Of the last segment, so far. */
+  get segmentBytes(): number {
+    return this.#segmentBytes;
   }
 
   get endTicks(): number {
@@ -111,9 +118,13 @@ export class RecordedTrack {
   /** Forgets what is older than a few target durations, as far as the file has it. */
   trim(targetSeconds: number, writtenBytes: number): void {
     const oldest = this.endTicks / this.#info.timescale - RECENT_TARGETS * targetSeconds;
-    this.#recent = this.#recent.filter(
-      ({ index, endSeconds }) => endSeconds >= oldest || this.#offsets[index]! + this.#sizes[index]! > writtenBytes,
-    );
+    let bytes = this.#recent.reduce((sum, part) => sum + part.bytes.length, 0);
+    this.#recent = this.#recent.filter((part) => {
+      const isWritten = this.#offsets[part.index]! + this.#sizes[part.index]! <= writtenBytes;
+      const isKept = !isWritten || (part.endSeconds >= oldest && bytes <= MAX_RECENT_BYTES);
+      if (!isKept) bytes -= part.bytes.length;
+      return isKept;
+    });
     for (; ; this.#firstWithParts += 1) {
       const segment = this.#segments[this.#firstWithParts];
       // Twice as far: playlists list parts of segments that have begun within the range.
@@ -121,6 +132,11 @@ export class RecordedTrack {
       if (end === undefined || end >= oldest - RECENT_TARGETS * targetSeconds) return;
       this.#segments[this.#firstWithParts] = { ...segment!, parts: NO_PARTS };
     }
+  }
+
+  /** The file has everything. */
+  forgetRecent(): void {
+    this.#recent = [];
   }
 
   /** Undefined when there is no such part, or no complete segment. */

@@ -8,8 +8,8 @@ const MAX_WAITING_MS = 8000;
 /** The most that a power failure loses. */
 const SYNC_EVERY_MS = 1000;
 
-/** Why nothing more can be recorded. */
-export type RecordingFailure = 'overload' | 'disk_full' | 'error';
+/** Why nothing more can be recorded. `unreasonable` is the encoder's fault, the others are not. */
+export type RecordingFailure = 'overload' | 'disk_full' | 'error' | 'unreasonable';
 
 interface Waiting {
   readonly chunks: readonly Uint8Array[];
@@ -17,11 +17,20 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
+export interface RecordingWriterOptions {
+  readonly clock: Clock;
+  /** Opens the file again, after a commit that has failed. */
+  readonly reopen: () => Promise<LocalWrite>;
+  readonly onFailure: (failure: RecordingFailure, error?: unknown) => void;
+}
+
 /** Appends to the file of a recording without making the caller wait. */
 export class RecordingWriter {
-  readonly #write: LocalWrite;
+  #write: LocalWrite;
   readonly #clock: Clock;
+  readonly #reopen: () => Promise<LocalWrite>;
   readonly #onFailure: (failure: RecordingFailure, error?: unknown) => void;
+  #isClosed = false;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   /** Where the next chunk goes. */
@@ -31,12 +40,10 @@ export class RecordingWriter {
   #running: Promise<void> | undefined;
   #hasFailed = false;
 
-  constructor(
-    write: LocalWrite,
-    { clock, onFailure }: { clock: Clock; onFailure: (failure: RecordingFailure, error?: unknown) => void },
-  ) {
+  constructor(write: LocalWrite, { clock, reopen, onFailure }: RecordingWriterOptions) {
     this.#write = write;
     this.#clock = clock;
+    this.#reopen = reopen;
     this.#onFailure = onFailure;
     this.#endBytes = write.offsetBytes;
     this.#writtenBytes = write.offsetBytes;
@@ -80,13 +87,29 @@ export class RecordingWriter {
     await this.#writeWaiting();
   }
 
-  /** Appends `tail`, replaces bytes and makes the file a blob. Everything must be written. */
+  /**
+   * Appends `tail`, replaces bytes and makes the file a blob. Everything must be written. It can be
+   * called again after an error.
+   */
   async commit(tail: Uint8Array, patch: { readonly offset: number; readonly bytes: Uint8Array }): Promise<BlobInfo> {
+    if (this.#isClosed) await this.#openAgain();
     // An earlier try may have failed after its tail.
     if (this.#write.offsetBytes > this.#writtenBytes) await this.#write.truncate(this.#writtenBytes);
     await this.#write.write(tail);
     await this.#write.patch(patch.offset, patch.bytes);
-    return this.#write.commit();
+    try {
+      return await this.#write.commit();
+    } catch (error) {
+      this.#isClosed = true;
+      // Viewers read on meanwhile.
+      await this.#openAgain();
+      throw error;
+    }
+  }
+
+  async #openAgain(): Promise<void> {
+    this.#write = await this.#reopen();
+    this.#isClosed = false;
   }
 
   /** Keeps the file for a later process. */

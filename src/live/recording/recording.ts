@@ -13,10 +13,8 @@ import {
   writeRecordingStart,
   writeRecordsEnd,
 } from '../../media/live/recording-format.js';
-import { writeRecordingMovie } from '../../media/live/recording-movie.js';
-import { liveAudioInit, liveVideoInit } from '../../media/live/stream-facts.js';
+import { type RecordingMovie, writeRecordingMovie } from '../../media/live/recording-movie.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
-import { rungName } from '../../media/plan/ladder.js';
 import { hasReached } from '../../media/playlist/live-hls.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
@@ -24,7 +22,8 @@ import type { IngestPacket } from '../ingest.js';
 import { type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
 import { PartWaiters } from './part-waiters.js';
 import { type RecordedSoFar, readBack } from './read-back.js';
-import { RecordedTrack } from './recorded-track.js';
+import { RecordedTracks } from './recorded-tracks.js';
+import { RecordingLimits } from './recording-limits.js';
 import { type RecordingFailure, RecordingWriter } from './recording-writer.js';
 
 /** What the owner of a recording does about it. Called synchronously from `write`, but `failed`. */
@@ -85,7 +84,8 @@ export class Recording implements LiveFeed {
   readonly #writer: RecordingWriter;
   readonly #cutter: PacketCutter;
   readonly #waiters: PartWaiters;
-  readonly #tracks: Partial<Record<TrackKind, RecordedTrack>>;
+  readonly #tracks: RecordedTracks;
+  readonly #limits: RecordingLimits;
   readonly #problems = new Set<string>();
   #times: LiveTimes;
   #isPlayable: boolean;
@@ -94,6 +94,8 @@ export class Recording implements LiveFeed {
   /** Nothing more is recorded. */
   #isClosed = false;
   #isCommitted = false;
+  #movie: RecordingMovie | undefined;
+  #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
   /** Wall clock of the session's first frame, and its time in ticks of video. */
   #anchor = { wallMs: 0, ticks: 0 };
@@ -105,9 +107,10 @@ export class Recording implements LiveFeed {
     this.assetId = assetId;
     this.firstSequence = soFar?.firstSequence ?? options.firstSequence;
     this.firstDiscontinuity = soFar?.firstDiscontinuity ?? options.firstDiscontinuity;
+    this.#limits = new RecordingLimits(clock, soFar?.nextSequence ?? options.firstSequence);
     this.#writer = writer;
     this.#waiters = new PartWaiters(() => clock.monotonicMs());
-    this.#tracks = soFar?.tracks ?? {};
+    this.#tracks = soFar?.tracks ?? new RecordedTracks((offset, length) => this.#readFile(offset, length));
     this.#times = {
       latencyMode,
       targetSeconds: targetSeconds ?? leastSeconds,
@@ -121,11 +124,11 @@ export class Recording implements LiveFeed {
         targetSeconds: targetSeconds ?? MAX_TARGET_SECONDS,
         partSeconds: PART_SECONDS,
         firstSegment: soFar?.nextSequence ?? options.firstSequence,
-        continuedTracks: Object.keys(this.#tracks) as TrackKind[],
+        continuedTracks: this.#tracks.kinds,
       },
       {
         part: (part) => this.#addPart(part),
-        complete: (track, segment, empty) => this.#complete(track, segment, empty),
+        complete: (track, segment, empty) => this.#completeSegment(track, segment, empty),
         forcedCut: () => this.#forcedCut(),
         started: (ticks) => this.#started(ticks),
         videoConfig: (number, config) => this.#addVideoConfig(number, config),
@@ -155,6 +158,7 @@ export class Recording implements LiveFeed {
     }
     const writer = new RecordingWriter(write, {
       clock,
+      reopen: () => blobs.resumeWrite(key),
       onFailure: (failure, error) => recording.#fail(failure, error),
     });
     const recording: Recording = new Recording(options, writer, soFar);
@@ -172,26 +176,26 @@ export class Recording implements LiveFeed {
 
   /** The number after the last segment. */
   get nextSequence(): number {
-    const ends = this.#all().map(({ state }) => (state.segments.at(-1)?.number ?? -1) + 1);
+    const ends = this.#tracks.all.map(({ state }) => (state.segments.at(-1)?.number ?? -1) + 1);
     return Math.max(this.firstSequence, ...ends);
   }
 
   /** Discontinuities so far, those before this broadcast included. */
   get discontinuities(): number {
-    const segments = this.#deciding?.state.segments ?? [];
+    const segments = this.#tracks.deciding?.state.segments ?? [];
     return this.firstDiscontinuity + segments.filter(({ discontinuity }) => discontinuity).length;
   }
 
   get durationSeconds(): number {
-    return Math.max(0, ...this.#all().map(({ state, endTicks }) => endTicks / state.info.timescale));
+    return Math.max(0, ...this.#tracks.all.map(({ state, endTicks }) => endTicks / state.info.timescale));
   }
 
   get trackNames(): readonly string[] {
-    return this.#all().map(({ state }) => state.info.name);
+    return this.#tracks.all.map(({ state }) => state.info.name);
   }
 
   track(name: string): LiveTrackState | undefined {
-    return this.#named(name)?.state;
+    return this.#tracks.named(name)?.state;
   }
 
   waitFor(
@@ -208,11 +212,11 @@ export class Recording implements LiveFeed {
   }
 
   init(name: string, config: number): Uint8Array | undefined {
-    return this.#named(name)?.inits[config];
+    return this.#tracks.named(name)?.inits[config];
   }
 
   async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
-    return this.#named(name)?.read(segment, part);
+    return this.#tracks.named(name)?.read(segment, part);
   }
 
   /** An encoder has connected, or a slate begins. */
@@ -233,21 +237,29 @@ export class Recording implements LiveFeed {
 
   /**
    * Makes the file an ordinary MP4 and the blob of the recording; undefined, and no blob, if there
-   * are no frames. It can be called again after an error.
+   * are no frames. It can be called again, also after an error.
    * @throws what prevents the writing
    */
   async finish(): Promise<FinishedRecording | undefined> {
+    this.#outcome ??= { finished: await this.#complete() };
+    return this.#outcome.finished;
+  }
+
+  async #complete(): Promise<FinishedRecording | undefined> {
     this.#close();
     await this.#writer.drain();
     const recordsEnd = this.#writer.endBytes;
-    const movie = await writeRecordingMovie((offset, length) => this.#writer.read(offset, length), recordsEnd);
-    if (!movie) {
+    this.#movie ??= await writeRecordingMovie((offset, length) => this.#writer.read(offset, length), recordsEnd);
+    if (!this.#movie) {
       await this.discard();
       return undefined;
     }
-    const { sizeBytes } = await this.#writer.commit(movie.bytes, writeRecordsEnd(recordsEnd));
+    const { bytes, durationSeconds } = this.#movie;
+    const { sizeBytes } = await this.#writer.commit(bytes, writeRecordsEnd(recordsEnd));
     this.#isCommitted = true;
-    return { durationSeconds: movie.durationSeconds, sizeBytes };
+    this.#movie = undefined;
+    for (const track of this.#tracks.all) track.forgetRecent();
+    return { durationSeconds, sizeBytes };
   }
 
   /** Ends the session and keeps the file, so that another process continues it. */
@@ -268,23 +280,9 @@ export class Recording implements LiveFeed {
   #close(): void {
     this.endSession();
     this.#isClosed = true;
-    if (!this.#isPlayable && this.#deciding) this.#declareTarget();
-    for (const track of this.#all()) track.end();
+    if (!this.#isPlayable && this.#tracks.deciding) this.#declareTarget();
+    for (const track of this.#tracks.all) track.end();
     this.#waiters.notify();
-  }
-
-  #all(): RecordedTrack[] {
-    const { video, audio } = this.#tracks;
-    return [...(video ? [video] : []), ...(audio ? [audio] : [])];
-  }
-
-  #named(name: string): RecordedTrack | undefined {
-    return this.#all().find(({ state }) => state.info.name === name);
-  }
-
-  /** The track that decides where segments end. */
-  get #deciding(): RecordedTrack | undefined {
-    return this.#tracks.video ?? this.#tracks.audio;
   }
 
   async #readFile(offset: number, length: number): Promise<Uint8Array> {
@@ -305,48 +303,40 @@ export class Recording implements LiveFeed {
     return this.#anchor.wallMs + seconds * 1000 - (this.#anchor.ticks * 1000) / LIVE_TIMESCALE;
   }
 
-  #addVideoConfig(number: number, { facts, reorderTicks, frameRate }: CutVideoConfig): void {
-    const { codec, codecs, record, width, height } = facts;
-    const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
-    this.#tracks.video ??= new RecordedTrack(
-      { name: rungName(facts), kind: 'video', timescale: LIVE_TIMESCALE, codecs, bandwidth: 0, width, height },
-      (offset, length) => this.#readFile(offset, length),
-    );
-    this.#tracks.video.inits[number] = liveVideoInit(facts, reorderTicks);
-    this.#tracks.video.update({ codecs, width, height, ...rate });
-    const text = Buffer.from(record).toString('base64');
-    const fact = { type: 'video-config', config: number, codec, record: text, reorderTicks } as const;
+  #addVideoConfig(number: number, config: CutVideoConfig): void {
+    if (!this.#limits.allowsConfig(number)) this.#fail('unreasonable');
+    this.#tracks.addVideoConfig(number, config);
+    const { facts, reorderTicks, frameRate } = config;
+    const record = Buffer.from(facts.record).toString('base64');
+    const fact = { type: 'video-config', config: number, codec: facts.codec, record, reorderTicks } as const;
     this.#writer.append([writeFact({ ...fact, ...(frameRate && { frameRate }) })]);
   }
 
-  #addAudioConfig(number: number, { facts, timescale }: CutAudioConfig): void {
-    const { codecs, channels, record } = facts;
-    this.#tracks.audio ??= new RecordedTrack(
-      { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },
-      (offset, length) => this.#readFile(offset, length),
-    );
-    this.#tracks.audio.inits[number] = liveAudioInit(facts, timescale);
-    this.#tracks.audio.update({ codecs, channels });
-    const text = Buffer.from(record).toString('base64');
-    this.#writer.append([writeFact({ type: 'audio-config', config: number, record: text, timescale })]);
+  #addAudioConfig(number: number, config: CutAudioConfig): void {
+    if (!this.#limits.allowsConfig(number)) this.#fail('unreasonable');
+    this.#tracks.addAudioConfig(number, config);
+    const { facts, timescale } = config;
+    const record = Buffer.from(facts.record).toString('base64');
+    this.#writer.append([writeFact({ type: 'audio-config', config: number, record, timescale })]);
   }
 
   #addPart(cut: CutPart): void {
     const { samples, data, ...times } = cut;
-    const track = this.#tracks[cut.track]!;
+    const track = this.#tracks.of(cut.track)!;
     const part: PartRecord = { ...times, wallMs: this.#wallMs(cut.startTicks / track.state.info.timescale) };
     this.#fragments += 1;
     const bytes = writeFragment({ sequence: this.#fragments, baseDecodeTicks: cut.startTicks, samples, data });
     const offset = this.#writer.append([writePartHead(part, bytes.length), bytes]);
     if (this.#isClosed) return;
     track.add(part, offset + PART_HEAD_BYTES, bytes.length, bytes);
+    if (!this.#limits.allowsPart(part, track.segmentBytes)) this.#fail('unreasonable');
     track.trim(this.#times.targetSeconds, this.#writer.writtenBytes);
     this.#checkPlayable();
     this.#waiters.notify();
   }
 
-  #complete(kind: TrackKind, segment: number, empty: EmptySegment | undefined): void {
-    const track = this.#tracks[kind];
+  #completeSegment(kind: TrackKind, segment: number, empty: EmptySegment | undefined): void {
+    const track = this.#tracks.of(kind);
     if (!track) return;
     if (empty) {
       const { timescale } = track.state.info;
@@ -366,8 +356,8 @@ export class Recording implements LiveFeed {
   }
 
   #checkPlayable(): void {
-    if (this.#isPlayable || !this.#deciding) return;
-    const { state, completeCount, endTicks } = this.#deciding;
+    if (this.#isPlayable || !this.#tracks.deciding) return;
+    const { state, completeCount, endTicks } = this.#tracks.deciding;
     const isLow = this.#options.latencyMode === 'low';
     const startTicks = state.segments[0]?.startTicks ?? 0;
     const hasSecond = (endTicks - startTicks) / state.info.timescale >= PLAYABLE_LOW_SECONDS;
@@ -379,7 +369,7 @@ export class Recording implements LiveFeed {
   #declareTarget(): void {
     this.#isPlayable = true;
     const { leastSeconds, targetSeconds } = MODES[this.#options.latencyMode];
-    const { segments, info } = this.#deciding!.state;
+    const { segments, info } = this.#tracks.deciding!.state;
     const longest = Math.max(...segments.map(({ durationTicks }) => durationTicks / info.timescale));
     const declared = targetSeconds ?? Math.min(Math.max(leastSeconds, Math.round(longest)), MAX_TARGET_SECONDS);
     this.#times = { ...this.#times, targetSeconds: declared };
@@ -399,7 +389,8 @@ export class Recording implements LiveFeed {
     this.#options.events.problem(reason);
   }
 
-  #fail(failure: RecordingFailure, error: unknown): void {
+  #fail(failure: RecordingFailure, error?: unknown): void {
+    if (this.#isClosed) return;
     const { logger, assetId, events } = this.#options;
     this.#isClosed = true;
     logger.error({ asset_id: assetId, failure, error }, 'recording of a live stream failed');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FailedKeys } from './failed-keys.js';
+import { AttemptLimit } from '../attempt-limit.js';
 import { addressGroup, peerAddress } from './peer-address.js';
 import { streamKeyOf } from './stream-key.js';
 
@@ -36,24 +36,24 @@ describe('stream keys', () => {
 describe('wrong keys', () => {
   it('are limited by address and minute', () => {
     let nowMs = 0;
-    const failed = new FailedKeys(3, { now: () => new Date(), monotonicMs: () => nowMs });
+    const failed = new AttemptLimit(3, { now: () => new Date(), monotonicMs: () => nowMs });
     for (let count = 0; count < 3; count++) {
-      expect(failed.isBlocked('192.0.2.1')).toBe(false);
+      expect(failed.isReached('192.0.2.1')).toBe(false);
       failed.add('192.0.2.1');
     }
-    expect(failed.isBlocked('192.0.2.1')).toBe(true);
-    expect(failed.isBlocked('192.0.2.2')).toBe(false);
+    expect(failed.isReached('192.0.2.1')).toBe(true);
+    expect(failed.isReached('192.0.2.2')).toBe(false);
     nowMs = 60_000;
-    expect(failed.isBlocked('192.0.2.1')).toBe(false);
+    expect(failed.isReached('192.0.2.1')).toBe(false);
     failed.add('192.0.2.1');
-    expect(failed.isBlocked('192.0.2.1')).toBe(false);
+    expect(failed.isReached('192.0.2.1')).toBe(false);
   });
 
   it('are remembered of a limited number of addresses', () => {
-    const failed = new FailedKeys(1, { now: () => new Date(), monotonicMs: () => 0 });
+    const failed = new AttemptLimit(1, { now: () => new Date(), monotonicMs: () => 0 });
     for (let address = 0; address <= 10_000; address++) failed.add(String(address));
-    expect(failed.isBlocked('0')).toBe(false);
-    expect(failed.isBlocked('1')).toBe(true);
-    expect(failed.isBlocked('10000')).toBe(true);
+    expect(failed.isReached('0')).toBe(false);
+    expect(failed.isReached('1')).toBe(true);
+    expect(failed.isReached('10000')).toBe(true);
   });
 });

@@ -4,8 +4,8 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { Logger } from '../../telemetry/logger.js';
+import { AttemptLimit } from '../attempt-limit.js';
 import type { IngestTarget } from '../ingest.js';
-import { FailedKeys } from './failed-keys.js';
 import { addressGroup, peerAddress } from './peer-address.js';
 import { RtmpSession, type RtmpTransport } from './rtmp-session.js';
 import { readTlsFiles, type TlsFiles, tlsFilesVersion } from './tls-files.js';
@@ -59,7 +59,7 @@ const TLS_FILES_MS = 30_000;
 /** Receives streams over RTMP or RTMPS. */
 export class RtmpServer {
   private readonly limits: RtmpLimits;
-  private readonly failedKeys: FailedKeys;
+  private readonly failedKeys: AttemptLimit;
   private readonly sessions = new Set<RtmpSession>();
   private readonly sockets = new Set<Socket>();
   /** Number of connections by address group. */
@@ -71,7 +71,7 @@ export class RtmpServer {
   private constructor(private readonly options: RtmpServerOptions) {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.clock = options.clock ?? systemClock;
-    this.failedKeys = new FailedKeys(this.limits.failedKeysPerMinute, this.clock);
+    this.failedKeys = new AttemptLimit(this.limits.failedKeysPerMinute, this.clock);
     this.server = this.createServer();
     const checkTimeouts = (): void => {
       for (const session of this.sessions) session.checkTimeout();

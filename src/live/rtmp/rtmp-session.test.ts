@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { memoryLogger } from '../../../test/support/memory-logger.js';
 import { MemoryTarget } from '../../../test/support/memory-target.js';
 import { chunksOf, commandBytes, handshakeBytes, openingBytes } from '../../../test/support/wire/rtmp-bytes.js';
+import { AttemptLimit } from '../attempt-limit.js';
 import type { IngestTarget } from '../ingest.js';
 import { readAmf0 } from './amf0.js';
 import { ChunkReader, type RtmpMessage } from './chunk-reader.js';
-import { FailedKeys } from './failed-keys.js';
 import { RtmpSession } from './rtmp-session.js';
 
 const KEY = 'stream-key-1';
@@ -16,7 +16,7 @@ const open = ({ target = new MemoryTarget([KEY]) as IngestTarget, failedKeyLimit
   const clock = { now: () => new Date(0), monotonicMs: () => state.nowMs };
   const sent: Uint8Array[] = [];
   const logger = memoryLogger();
-  const failedKeys = new FailedKeys(failedKeyLimit, clock);
+  const failedKeys = new AttemptLimit(failedKeyLimit, clock);
   const session = new RtmpSession({
     peer: '192.0.2.1',
     transport: {

@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { Logger } from '../../telemetry/logger.js';
+import type { AttemptLimit } from '../attempt-limit.js';
 import type { IngestTarget, Publication, Refusal } from '../ingest.js';
 import { type Amf0Value, readAmf0, writeAmf0 } from './amf0.js';
 import { type ChunkLimits, ChunkReader, type RtmpMessage } from './chunk-reader.js';
 import { ChunkWriter } from './chunk-writer.js';
-import type { FailedKeys } from './failed-keys.js';
 import { SUPPORTED_FOUR_CCS } from './flv-tags.js';
 import { Handshake } from './handshake.js';
 import { AGGREGATE, AMF0_DATA, AMF3_DATA, AUDIO, MediaReader, VIDEO, withoutAmf3Marker } from './media-reader.js';
@@ -27,7 +27,7 @@ export interface RtmpSessionOptions {
   readonly peer: string;
   readonly transport: RtmpTransport;
   readonly target: IngestTarget;
-  readonly failedKeys: FailedKeys;
+  readonly failedKeys: AttemptLimit;
   readonly logger: Logger;
   readonly clock: Clock;
   /** From the connection to an accepted publication. */
@@ -241,7 +241,7 @@ export class RtmpSession {
     const { peer, failedKeys, transport } = this.options;
     if (streamKey === undefined) {
       this.onRefusal({ reason: 'unknown_key', message: 'The stream key is missing.' });
-    } else if (failedKeys.isBlocked(addressGroup(peer))) {
+    } else if (failedKeys.isReached(addressGroup(peer))) {
       this.onRefusal({ reason: 'rate_limited', message: 'Too many wrong stream keys; try again in a minute.' });
     } else {
       this.state = 'deciding';

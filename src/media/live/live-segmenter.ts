@@ -72,6 +72,8 @@ export interface SegmenterEvents {
 const TARGET_EXCESS_SECONDS = 0.4;
 /** Durations are in whole milliseconds where the frame rate is unknown. */
 const LEAST_TOLERANCE_SECONDS = 0.05;
+/** A part ends earlier when it has so much: an encoder whose times stand still never fills it. */
+const MAX_PART_BYTES = 8 * 2 ** 20;
 /** Audio that is ahead of the video by more is not kept back until a cut of the video. */
 const MAX_AHEAD_SECONDS = 1;
 
@@ -265,6 +267,7 @@ class PartBuffer {
   #timescale = 1;
   #number = 0;
   #isComplete = true;
+  #sizeBytes = 0;
   #samples: FragmentSample[] = [];
   #data: Uint8Array[] = [];
 
@@ -307,6 +310,8 @@ class PartBuffer {
     this.#durationTicks += sample.durationTicks;
     this.#samples.push(sample);
     this.#data.push(data);
+    this.#sizeBytes += data.length;
+    if (this.#sizeBytes >= MAX_PART_BYTES) this.flush();
   }
 
   /** Emits what there is as a part. */
@@ -331,6 +336,7 @@ class PartBuffer {
     this.#durationTicks = 0;
     this.#samples = [];
     this.#data = [];
+    this.#sizeBytes = 0;
   }
 
   /** Ends the segment, which has this length if the track has no frames in it. */

@@ -14,14 +14,18 @@ let ingest: IngestState;
 const commands: string[] = [];
 /** What that server does then. */
 let obey: (command: string, id: string) => Promise<unknown> = async () => undefined;
+/** Whether it can store the end of a broadcast. */
+let isStored = true;
 const live: LiveControl = {
   complete: async (id) => {
     commands.push('complete');
     await obey('complete', id);
+    return isStored;
   },
   disconnect: async (id, reason) => {
     commands.push(reason);
     await obey(reason, id);
+    return isStored;
   },
 };
 
@@ -140,7 +144,7 @@ it('makes one asset of a broadcast, with events in order', async () => {
   await states.disconnected(id, { recordingTimes: TIMES });
   expect(await stream(id)).toMatchObject({ status: 'active', active_asset_id: assetId });
   await states.connected(id, 'rtmp');
-  expect(await states.recording(id, { startedAt: STARTED })).toEqual({ assetId, isNew: false });
+  expect(await states.recording(id, { startedAt: STARTED })).toMatchObject({ assetId, isNew: false });
   expect((await asset(assetId)).recording_times).toHaveLength(2);
   await states.disconnected(id, { recordingTimes: TIMES });
   expect(await states.ended(id, ENDED)).toBe(true);
@@ -424,4 +428,38 @@ it('finds broadcasts that a stop has interrupted', async () => {
     },
   ]);
   expect(await new LiveStates(api.context, 'node-2').interrupted()).toEqual([]);
+});
+
+it('tells changes once that are saved again, because their first response was lost', async () => {
+  const { id } = await create();
+  const twice = async <T>(change: () => Promise<T>): Promise<T> => {
+    const first = await change();
+    await change();
+    return first;
+  };
+  await twice(() => states.connected(id, 'rtmp'));
+  const { assetId } = (await twice(() => states.recording(id, { startedAt: STARTED })))!;
+  await twice(() => states.active(id, FACTS));
+  await twice(() => states.disconnected(id, { recordingTimes: TIMES }));
+  await twice(() => states.connected(id, 'rtmp'));
+  await twice(() => states.recording(id, { startedAt: STARTED }));
+  expect((await asset(assetId)).recording_times).toHaveLength(2);
+  await twice(() => states.disconnected(id, { recordingTimes: TIMES }));
+  await twice(() => states.ended(id, ENDED));
+  const session = ['connected', 'recording', 'disconnected'];
+  const [, ...told] = (await types(id)).map((type) => type.replace('live_stream.', ''));
+  expect(told).toEqual([...session.toSpliced(2, 0, 'active'), ...session, 'idle']);
+});
+
+it('does not end a broadcast whose recording can not be stored yet', async () => {
+  const { id } = await create();
+  const assetId = await goLive(id);
+  isStored = false;
+  expect((await api.call('PUT', `${STREAMS}/${id}/complete`)).status).toBe(200);
+  expect((await api.call('PUT', `${STREAMS}/${id}/disable`)).status).toBe(200);
+  expect((await api.call('DELETE', `${STREAMS}/${id}`)).status).toBe(503);
+  isStored = true;
+  expect(await asset(assetId)).toMatchObject({ is_live: true });
+  expect(await states.ended(id, ENDED)).toBe(true);
+  expect((await api.call('DELETE', `${STREAMS}/${id}`)).status).toBe(204);
 });

@@ -1,0 +1,60 @@
+import { LIVE_TIMESCALE } from '../../media/live/frame-grid.js';
+import type { TrackKind } from '../../media/live/live-segmenter.js';
+import { liveAudioInit, liveVideoInit } from '../../media/live/stream-facts.js';
+import { rungName } from '../../media/plan/ladder.js';
+import type { CutAudioConfig, CutVideoConfig } from './packet-cutter.js';
+import { type ReadFile, RecordedTrack } from './recorded-track.js';
+
+/** The tracks of a recording. Each begins with its first configuration. */
+export class RecordedTracks {
+  readonly #readFile: ReadFile;
+  readonly #tracks: Partial<Record<TrackKind, RecordedTrack>> = {};
+
+  constructor(readFile: ReadFile) {
+    this.#readFile = readFile;
+  }
+
+  /** Video first. */
+  get all(): readonly RecordedTrack[] {
+    const { video, audio } = this.#tracks;
+    return [...(video ? [video] : []), ...(audio ? [audio] : [])];
+  }
+
+  /** The track that decides where segments end. */
+  get deciding(): RecordedTrack | undefined {
+    return this.#tracks.video ?? this.#tracks.audio;
+  }
+
+  get kinds(): readonly TrackKind[] {
+    return Object.keys(this.#tracks) as TrackKind[];
+  }
+
+  of(kind: TrackKind): RecordedTrack | undefined {
+    return this.#tracks[kind];
+  }
+
+  named(name: string): RecordedTrack | undefined {
+    return this.all.find(({ state }) => state.info.name === name);
+  }
+
+  addVideoConfig(number: number, { facts, reorderTicks, frameRate }: CutVideoConfig): void {
+    const { codecs, width, height } = facts;
+    const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
+    this.#tracks.video ??= new RecordedTrack(
+      { name: rungName(facts), kind: 'video', timescale: LIVE_TIMESCALE, codecs, bandwidth: 0, width, height },
+      this.#readFile,
+    );
+    this.#tracks.video.inits[number] = liveVideoInit(facts, reorderTicks);
+    this.#tracks.video.update({ codecs, width, height, ...rate });
+  }
+
+  addAudioConfig(number: number, { facts, timescale }: CutAudioConfig): void {
+    const { codecs, channels } = facts;
+    this.#tracks.audio ??= new RecordedTrack(
+      { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },
+      this.#readFile,
+    );
+    this.#tracks.audio.inits[number] = liveAudioInit(facts, timescale);
+    this.#tracks.audio.update({ codecs, channels });
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { SessionTimes } from './session-times.js';
+
+const at = (seconds: number): Date => new Date(seconds * 1000);
+const durations = (times: SessionTimes): (number | undefined)[] => times.all.map(({ duration }) => duration);
+
+it('has the duration of each session', () => {
+  const times = new SessionTimes();
+  times.begin(at(0), 0);
+  times.end(61.23456);
+  times.begin(at(100), 61.3);
+  times.end(71.3);
+  expect(times.all).toEqual([
+    { started_at: '1970-01-01T00:00:00.000Z', duration: 61.235, type: 'content' },
+    { started_at: '1970-01-01T00:01:40.000Z', duration: 10, type: 'content' },
+  ]);
+});
+
+it('completes a session that was interrupted, from what is recorded', () => {
+  const times = new SessionTimes([
+    { started_at: '2026-01-01T10:00:00.000Z', duration: 20, type: 'content' },
+    { started_at: '2026-01-01T10:05:00.000Z', type: 'content' },
+  ]);
+  times.endInterrupted(50);
+  expect(durations(times)).toEqual([20, 30]);
+  expect(times.totalSeconds).toBe(50);
+});
+
+it('does not grow without end, and loses no second', () => {
+  const times = new SessionTimes();
+  for (let session = 0; session < 5000; session++) {
+    times.begin(at(session), session);
+    times.end(session + 1);
+  }
+  expect(times.all).toHaveLength(1000);
+  expect(times.totalSeconds).toBe(5000);
+});

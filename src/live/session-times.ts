@@ -1,0 +1,52 @@
+import type { RecordingTime } from '../db/schema.js';
+
+/** Later sessions are told as a part of the last one: each is in every response. */
+const MAX_TIMES = 1000;
+
+const rounded = (seconds: number): number => Math.round(Math.max(0, seconds) * 1000) / 1000;
+
+/** When the sessions of a broadcast began, and how long they are: `recording_times` of its asset. */
+export class SessionTimes {
+  readonly #times: RecordingTime[];
+  /** Seconds of the recording at the start of the last session. */
+  #startSeconds = 0;
+
+  /** @param saved those of earlier processes */
+  constructor(saved: readonly RecordingTime[] = []) {
+    this.#times = [...saved];
+  }
+
+  get all(): readonly RecordingTime[] {
+    return this.#times;
+  }
+
+  get totalSeconds(): number {
+    return this.#sum(this.#times);
+  }
+
+  /** @param recordedSeconds what is recorded so far */
+  begin(startedAt: Date, recordedSeconds: number): void {
+    if (this.#times.length < MAX_TIMES) {
+      this.#startSeconds = recordedSeconds;
+      this.#times.push({ started_at: startedAt.toISOString(), duration: 0, type: 'content' });
+    } else this.#startSeconds = recordedSeconds - (this.#times.at(-1)?.duration ?? 0);
+  }
+
+  end(recordedSeconds: number): void {
+    this.#setLast(recordedSeconds - this.#startSeconds);
+  }
+
+  /** The last session was interrupted before its duration was saved. */
+  endInterrupted(recordedSeconds: number): void {
+    this.#setLast(recordedSeconds - this.#sum(this.#times.slice(0, -1)));
+  }
+
+  #setLast(seconds: number): void {
+    const last = this.#times.at(-1);
+    if (last) this.#times[this.#times.length - 1] = { ...last, duration: rounded(seconds) };
+  }
+
+  #sum(times: readonly RecordingTime[]): number {
+    return times.reduce((sum, { duration = 0 }) => sum + duration, 0);
+  }
+}
