@@ -1,5 +1,13 @@
 import type { Clock } from '../lib/clock.js';
 import type { IngestPacket, Publication, PublishRequest } from './ingest.js';
+import { TokenBucket } from './token-bucket.js';
+
+/**
+ * Several times what encoders send: 128 Mb/s with 240 frames a second. The burst is what they kept
+ * while the network was away.
+ */
+const PACKETS = { burst: 30_000, perSecond: 2000 };
+const BYTES = { burst: 256 * 2 ** 20, perSecond: 32 * 2 ** 20 };
 
 export interface PublisherEvents {
   packet(packet: IngestPacket): void;
@@ -11,6 +19,8 @@ export class Publisher implements Publication {
   readonly #request: PublishRequest;
   readonly #clock: Clock;
   readonly #events: PublisherEvents;
+  readonly #packets: TokenBucket;
+  readonly #bytes: TokenBucket;
   #lastMs: number;
   #hasEnded = false;
 
@@ -18,6 +28,8 @@ export class Publisher implements Publication {
     this.#request = request;
     this.#clock = clock;
     this.#events = events;
+    this.#packets = new TokenBucket(PACKETS, clock);
+    this.#bytes = new TokenBucket(BYTES, clock);
     this.#lastMs = clock.monotonicMs();
   }
 
@@ -27,7 +39,10 @@ export class Publisher implements Publication {
 
   write(packet: IngestPacket): void {
     this.#lastMs = this.#clock.monotonicMs();
-    if (!this.#hasEnded) this.#events.packet(packet);
+    if (this.#hasEnded) return;
+    const isReasonable = this.#packets.take(1) && this.#bytes.take('data' in packet ? packet.data.length : 0);
+    if (isReasonable) this.#events.packet(packet);
+    else this.close('The encoder sends much more than real time.');
   }
 
   end(): void {

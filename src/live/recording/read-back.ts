@@ -11,6 +11,12 @@ import type { CutAudioConfig, CutterStart, CutVideoConfig } from './packet-cutte
 import type { ReadFile } from './recorded-track.js';
 import { RecordedTracks } from './recorded-tracks.js';
 
+/** The frame that is shown last is in one of so many parts. */
+const REORDERED_PARTS = 16;
+
+/** Parts of segments that are further from the end are not listed. */
+const MAX_TARGET_SECONDS = 10;
+
 /** What an unfinished recording holds. */
 export interface RecordedSoFar {
   readonly firstSequence: number;
@@ -42,8 +48,8 @@ class RecordReader {
   readonly #tracks: RecordedTracks;
   readonly #video: CutVideoConfig[] = [];
   readonly #audio: CutAudioConfig[] = [];
-  /** When the last frame ends that viewers see. */
-  #presentationEnd = 0;
+  /** The newest parts of video, from the oldest to the last. */
+  #newest: { readonly part: PartRecord; readonly fragment: Uint8Array }[] = [];
   #start: Extract<RecordingFact, { type: 'start' }> | undefined;
   #targetSeconds: number | undefined;
 
@@ -62,16 +68,26 @@ class RecordReader {
   part(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array): void {
     this.#tracks.of(part.track)?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
     if (part.track === 'audio') return;
-    const { reorderTicks = 0 } = this.#video[part.config] ?? {};
-    const end = presentationEnd(bytes.subarray(PART_HEAD_BYTES), part.startTicks, reorderTicks);
-    this.#presentationEnd = Math.max(this.#presentationEnd, end);
+    this.#newest.push({ part, fragment: bytes.subarray(PART_HEAD_BYTES) });
+    if (this.#newest.length > REORDERED_PARTS) this.#newest.shift();
+  }
+
+  /** When the last frame ends that viewers see. */
+  #presentationEnd(): number {
+    const ends = this.#newest.map(({ part, fragment }) =>
+      presentationEnd(fragment, part.startTicks, this.#video[part.config]?.reorderTicks ?? 0),
+    );
+    return Math.max(0, ...ends);
   }
 
   finish(): RecordedSoFar | undefined {
     if (!this.#start) return undefined;
     const { firstSequence, firstDiscontinuity } = this.#start;
     const { all } = this.#tracks;
-    for (const track of all) track.complete();
+    for (const track of all) {
+      track.complete();
+      track.trim(this.#targetSeconds ?? MAX_TARGET_SECONDS, Number.POSITIVE_INFINITY);
+    }
     const numbers = all.map(({ state }) => state.segments.at(-1)?.number ?? firstSequence - 1);
     const [video, audio] = [this.#tracks.of('video'), this.#tracks.of('audio')];
     return {
@@ -81,7 +97,7 @@ class RecordReader {
       targetSeconds: this.#targetSeconds,
       tracks: this.#tracks,
       cutterStart: {
-        videoTicks: Math.max(video?.endTicks ?? 0, this.#presentationEnd),
+        videoTicks: Math.max(video?.endTicks ?? 0, this.#presentationEnd()),
         audioTicks: audio?.endTicks ?? 0,
         ...(audio && { audioTimescale: audio.state.info.timescale }),
         video: this.#video,

@@ -8,8 +8,13 @@ import {
   writeRecordingStart,
 } from './recording-format.js';
 
-/** Covers the index of a usual part, so that one read suffices. */
-const WINDOW_BYTES = 2048;
+/** The beginning of a record that visitors get: covers the index of a usual part. */
+const HEAD_BYTES = 2048;
+/** At least a part of audio and what follows it; at most what is worth reading beside large parts. */
+const MIN_WINDOW_BYTES = 16 * 1024;
+const MAX_WINDOW_BYTES = 256 * 1024;
+/** Records that a window serves: with fewer it gets smaller, with more larger. */
+const FEW_RECORDS = 2;
 
 export interface RecordingVisitor {
   fact(fact: RecordingFact): void;
@@ -31,9 +36,10 @@ export const scanRecording = async (read: ReadRange, sizeBytes: number, visitor:
   // The size of the `mdat` differs after the end.
   if (Buffer.compare(start.subarray(0, RECORDS_START - 8), writeRecordingStart().subarray(0, RECORDS_START - 8)) !== 0)
     return 0;
+  const window = new ReadWindow(read, sizeBytes);
   let offset = RECORDS_START;
   while (offset < sizeBytes) {
-    const bytes = await read(offset, Math.min(WINDOW_BYTES, sizeBytes - offset));
+    const bytes = await window.read(offset);
     const head = readRecordHead(bytes);
     if (!head || offset + head.sizeBytes > sizeBytes) break;
     if (head.kind === 'part') await visitor.part(head.part, offset, head.sizeBytes, bytes);
@@ -47,3 +53,32 @@ export const scanRecording = async (read: ReadRange, sizeBytes: number, visitor:
   }
   return offset;
 };
+
+/** Reads ahead, because a recording of twelve hours has 260,000 records. */
+class ReadWindow {
+  readonly #read: ReadRange;
+  readonly #fileBytes: number;
+  #windowBytes = MIN_WINDOW_BYTES;
+  #start = 0;
+  #bytes: Uint8Array = new Uint8Array();
+  #served = FEW_RECORDS;
+
+  constructor(read: ReadRange, fileBytes: number) {
+    this.#read = read;
+    this.#fileBytes = fileBytes;
+  }
+
+  /** The beginning of the record at `offset`. */
+  async read(offset: number): Promise<Uint8Array> {
+    const wanted = Math.min(HEAD_BYTES, this.#fileBytes - offset);
+    if (offset + wanted > this.#start + this.#bytes.length) {
+      if (this.#served > FEW_RECORDS) this.#windowBytes = Math.min(this.#windowBytes * 2, MAX_WINDOW_BYTES);
+      else if (this.#served < FEW_RECORDS) this.#windowBytes = Math.max(this.#windowBytes / 2, MIN_WINDOW_BYTES);
+      this.#served = 0;
+      this.#start = offset;
+      this.#bytes = await this.#read(offset, Math.min(this.#windowBytes, this.#fileBytes - offset));
+    }
+    this.#served += 1;
+    return this.#bytes.subarray(offset - this.#start, offset - this.#start + HEAD_BYTES);
+  }
+}

@@ -113,7 +113,9 @@ export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined 
   const listed = findWindow(state, range, times);
   const window = hasParts(times) ? listed : { ...listed, end: completeEnd(segments, listed) };
   if (window.first >= window.end) return undefined;
-  const skipped = input.skip && !window.isComplete ? countSkipped(state, window, times) : 0;
+  const skips = input.skip && !window.isComplete;
+  const skipped = skips ? window.end - window.first - countNear(state, window, times, SKIP_TARGETS) : 0;
+  const firstNear = window.end - countNear(state, window, times, PART_TARGETS);
   const isDiscontinuity = ({ discontinuity }: LiveSegment): boolean => discontinuity;
   const discontinuities = input.firstDiscontinuity + segments.slice(0, window.first).filter(isDiscontinuity).length;
   return [
@@ -129,7 +131,7 @@ export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined 
     // Of the whole broadcast: a playlist that loses the tag never gets it back.
     ...(isIndependent(state) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
     ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
-    ...writeSegments(input, { ...window, first: window.first + skipped }),
+    ...writeSegments(input, { first: window.first + skipped, end: window.end, firstNear }),
     ...(window.isComplete ? ['#EXT-X-ENDLIST'] : writeHints(input)),
     '',
   ].join('\n');
@@ -154,41 +156,72 @@ const serverControl = (times: LiveTimes): string => {
 
 const endTicksOf = ({ startTicks, durationTicks }: LiveSegment): number => startTicks + durationTicks;
 
-/** How far the end of each segment of the window is from the end of the playlist, in ticks. */
-const distances = (segments: readonly LiveSegment[], { first, end }: LiveWindow): number[] => {
-  const result: number[] = [];
+/** How many of the newest segments of a window end within so many target durations of its end. */
+const countNear = (
+  { segments, info }: LiveTrackState,
+  { first, end }: LiveWindow,
+  { targetSeconds }: LiveTimes,
+  targets: number,
+): number => {
+  const limitTicks = targets * targetSeconds * info.timescale;
+  let count = 0;
   // Summed up, because times do not continue over a discontinuity.
-  for (let at = end - 1, ticks = 0; at >= first; ticks += segments[at]!.durationTicks, at -= 1) result.unshift(ticks);
-  return result;
+  for (let ticks = 0; count < end - first && ticks < limitTicks; count += 1)
+    ticks += segments[end - 1 - count]!.durationTicks;
+  return count;
 };
 
-const countSkipped = ({ segments, info }: LiveTrackState, window: LiveWindow, { targetSeconds }: LiveTimes): number =>
-  distances(segments, window).filter((ticks) => ticks >= SKIP_TARGETS * targetSeconds * info.timescale).length;
+/** Segments whose text is kept as a whole: it never changes once they are away from the edge. */
+const BLOCK_SEGMENTS = 256;
+/** By the last segment of a block; of playlists without a query, which all viewers share. */
+const blocks = new WeakMap<LiveSegment, string>();
 
+/** Of a broadcast of twelve hours, only the newest segments are written again for each state. */
 const writeSegments = (
-  { state, times, query }: Pick<LivePlaylistInput, 'state' | 'times' | 'query'>,
-  window: LiveWindow,
+  input: Pick<LivePlaylistInput, 'state' | 'times' | 'query'>,
+  { first, end, firstNear }: Pick<LiveWindow, 'first' | 'end'> & { readonly firstNear: number },
 ): string[] => {
+  const { segments } = input.state;
+  const texts: string[] = [];
+  for (let at = first; at < end; ) {
+    const blockEnd = at + BLOCK_SEGMENTS;
+    const isKept = at > first && at % BLOCK_SEGMENTS === 0 && blockEnd <= firstNear && input.query === '';
+    const upTo = isKept ? blockEnd : Math.min(end, at + BLOCK_SEGMENTS - (at % BLOCK_SEGMENTS));
+    const key = segments[upTo - 1]!;
+    const kept = isKept ? blocks.get(key) : undefined;
+    const text = kept ?? writeBlock(input, { first, firstNear }, at, upTo);
+    if (isKept) blocks.set(key, text);
+    texts.push(text);
+    at = upTo;
+  }
+  return texts;
+};
+
+const writeBlock = (
+  { state, times, query }: Pick<LivePlaylistInput, 'state' | 'times' | 'query'>,
+  { first, firstNear }: { readonly first: number; readonly firstNear: number },
+  start: number,
+  end: number,
+): string => {
   const { segments, info } = state;
-  const fromEdge = distances(segments, window);
-  let config: number | undefined;
-  return segments.slice(window.first, window.end).flatMap((segment, index) => {
-    const { number, discontinuity, complete } = segment;
-    const lines = discontinuity ? ['#EXT-X-DISCONTINUITY'] : [];
-    if (segment.config !== config)
-      lines.push(`#EXT-X-MAP:URI=${quote(`init-${initNumber(state, segment.config)}.mp4${query}`)}`);
-    config = segment.config;
-    if (index === 0 || discontinuity)
+  const lines: string[] = [];
+  for (let at = start; at < end; at += 1) {
+    const segment = segments[at]!;
+    const { number, config, discontinuity, complete, startTicks } = segment;
+    const isFirst = at === first;
+    if (discontinuity) lines.push('#EXT-X-DISCONTINUITY');
+    if (isFirst || config !== segments[at - 1]!.config)
+      lines.push(`#EXT-X-MAP:URI=${quote(`init-${initNumber(state, config)}.mp4${query}`)}`);
+    if (isFirst || discontinuity)
       lines.push(`#EXT-X-PROGRAM-DATE-TIME:${new Date(Math.round(segment.wallMs)).toISOString()}`);
-    const isNear = fromEdge[index]! < PART_TARGETS * times.targetSeconds * info.timescale;
-    if (hasParts(times) && isNear) lines.push(...writeParts(segment, info.timescale, query));
-    if (!complete) return lines;
-    const [start, end] = [segment.startTicks, endTicksOf(segment)].map((ticks) =>
-      microsecondsOf(ticks, info.timescale),
-    );
+    if (hasParts(times) && at >= firstNear) lines.push(...writeParts(segment, info.timescale, query));
+    if (!complete) continue;
+    const startTime = microsecondsOf(startTicks, info.timescale);
+    const endTime = microsecondsOf(endTicksOf(segment), info.timescale);
     if (segment.gap) lines.push('#EXT-X-GAP');
-    return [...lines, `#EXTINF:${secondsText(end! - start!)},`, `${number}.m4s${query}`];
-  });
+    lines.push(`#EXTINF:${secondsText(endTime - startTime)},`, `${number}.m4s${query}`);
+  }
+  return lines.join('\n');
 };
 
 const writeParts = ({ number, startTicks, parts }: LiveSegment, timescale: number, query: string): string[] => {
