@@ -263,7 +263,7 @@ export class PlayableFinder {
   }
 }
 
-/** A live stream that is not on air. */
+/** A live stream that is not on air, or not again since a restart of the server. */
 const streamOf = (row: FoundLiveStream): Playable => ({
   playbackId: row.playback_id,
   environmentId: row.environment_id,
@@ -271,7 +271,7 @@ const streamOf = (row: FoundLiveStream): Playable => ({
   ...(row.drm_configuration_id !== null && { drmConfigurationId: row.drm_configuration_id }),
   assetId: row.live_stream_id,
   liveStreamId: row.live_stream_id,
-  status: 'preparing',
+  status: row.status === 'active' ? 'ready' : 'preparing',
   meta: row.meta ?? {},
   chapters: [],
   tracks: [],

@@ -104,8 +104,9 @@ export class PlaybackOpener {
   ): Promise<OpenedPlayback<LivePlayable>> {
     const playable = await this.#find(reply, playbackId);
     const access = await this.#access.checkChild(playable, accessRequest(request), child);
-    if (!hasBroadcast(playable)) throw notReady(playable);
-    return { playable, access };
+    if (hasBroadcast(playable)) return { playable, access };
+    if (!isReady(playable)) throw notReady(playable);
+    throw new KinoraError('not_found', { messages: ['The broadcast is over: load the playlist of the asset again'] });
   }
 
   async #check(
@@ -131,6 +132,9 @@ export class PlaybackOpener {
 const hasBroadcast = (playable: Playable): playable is LivePlayable => playable.live !== undefined;
 
 const notReady = (playable: Playable): KinoraError => {
+  // Its server continues the broadcast, or plans the recording: players ask again.
+  if (playable.status === 'ready' && !playable.live)
+    return new KinoraError('unavailable', { details: { reason: 'the recording is being opened' } });
   if (isOnAir(playable)) return new KinoraError('asset_not_ready', { messages: ['Not available while live'] });
   if (playable.liveStreamId !== undefined)
     return new KinoraError('asset_not_ready', { messages: ['Live stream is not active'] });

@@ -74,7 +74,7 @@ export const findPlayables = (
 
 export interface FoundLiveStream
   extends Pick<Row<'playback_id'>, 'policy' | 'environment_id' | 'drm_configuration_id'>,
-    Pick<Row<'live_stream'>, 'meta'> {
+    Pick<Row<'live_stream'>, 'meta' | 'status'> {
   readonly playback_id: string;
   readonly live_stream_id: string;
 }
@@ -86,6 +86,7 @@ export const findPlayableStreams = (db: Queryable, playbackIds: readonly string[
     .innerJoin('live_stream', 'live_stream.id', 'playback_id.live_stream_id')
     .select(['playback_id.id as playback_id', 'playback_id.policy', 'live_stream.id as live_stream_id'])
     .select(['playback_id.environment_id', 'playback_id.drm_configuration_id', 'live_stream.meta'])
+    .select('live_stream.status')
     .where(sql<boolean>`playback_id.id = any(${sql.val(playbackIds)}::text[])`)
     .modifyEnd(prepared)
     .execute();
