@@ -131,14 +131,14 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
 
   /** While the database is unavailable, encoders of broadcasts that are on air can come back. */
   async #findByKey(streamKey: string): Promise<LiveSettings | undefined> {
-    const found = this.#states?.findByKey(streamKey);
-    const known = [...this.#broadcasts.values()].find((broadcast) => broadcast.hasKey(streamKey))?.settings;
-    if (!found || !known) return found;
-    const orKnown = found.catch((error: unknown) => {
+    const lookup = this.#states?.findByKey(streamKey);
+    const settings = [...this.#broadcasts.values()].find((broadcast) => broadcast.hasKey(streamKey))?.settings;
+    if (!lookup || !settings) return lookup;
+    const lookupOrSettings = lookup.catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
-      return known;
+      return settings;
     });
-    return Promise.race([orKnown, pause(KEY_LOOKUP_MS, known, { ref: false })]);
+    return Promise.race([lookupOrSettings, pause(KEY_LOOKUP_MS, settings, { ref: false })]);
   }
 
   #broadcastOf(settings: LiveSettings): Broadcast {

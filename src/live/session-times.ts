@@ -5,7 +5,7 @@ const MAX_TIMES = 1000;
 
 const rounded = (seconds: number): number => Math.round(Math.max(0, seconds) * 1000) / 1000;
 
-/** When the sessions of a broadcast began, and how long they are: `recording_times` of its asset. */
+/** When the sessions of a broadcast began and how long they are: `recording_times` of its asset. */
 export class SessionTimes {
   readonly #times: RecordingTime[];
   /** Seconds of the recording at the start of the last session. */

@@ -4,8 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AttemptLimit } from '#kinora/live/attempt-limit.js';
 import type { IngestPacket } from '#kinora/live/ingest.js';
-import { FailedKeys } from '#kinora/live/rtmp/failed-keys.js';
 import { type RtmpLimits, RtmpServer } from '#kinora/live/rtmp/rtmp-server.js';
 import { RtmpSession } from '#kinora/live/rtmp/rtmp-session.js';
 import { fixture } from '../support/media/fixtures.js';
@@ -67,7 +67,7 @@ describe('sessions of real encoders', () => {
         isPaused = false;
       },
     };
-    const failedKeys = new FailedKeys(60, clock);
+    const failedKeys = new AttemptLimit(60, clock);
     const limits = { publishTimeoutMs: 10_000, idleTimeoutMs: 10_000 };
     const session = new RtmpSession({ peer: '192.0.2.1', transport, target, failedKeys, logger, clock, ...limits });
     for (const piece of pieces) {

@@ -12,7 +12,7 @@ type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue'>;
 export interface EndedBroadcast {
   readonly durationSeconds: number;
   readonly recordingTimes: readonly RecordingTime[];
-  /** Numbers with which the next broadcast of the live stream begins; the same as before if absent. */
+  /** Numbers with which the next broadcast begins; the same as before if absent. */
   readonly nextSequence?: number;
   readonly nextDiscontinuity?: number;
 }

@@ -158,10 +158,10 @@ export class PacketCutter {
   #chooseConfig(facts: LiveVideoFacts, delayTicks: number): number {
     const declaredTicks = Math.round((facts.reorderFrames ?? 0) * this.#timeline.frameTicks);
     const reorderTicks = Math.max(delayTicks, declaredTicks);
-    const known = this.#videoConfigs.findIndex(
+    const number = this.#videoConfigs.findIndex(
       (other) => Buffer.compare(other.facts.record, facts.record) === 0 && other.reorderTicks === reorderTicks,
     );
-    if (known !== -1) return known;
+    if (number !== -1) return number;
     const config = { facts, reorderTicks, frameRate: this.#timeline.frameRate };
     this.#events.videoConfig(this.#videoConfigs.push(config) - 1, config);
     return this.#videoConfigs.length - 1;

@@ -10,7 +10,7 @@ import {
 
 /** The beginning of a record that visitors get: covers the index of a usual part. */
 const HEAD_BYTES = 2048;
-/** At least a part of audio and what follows it; at most what is worth reading beside large parts. */
+/** At least a part of audio and what follows it, at most what is worth reading of large parts. */
 const MIN_WINDOW_BYTES = 16 * 1024;
 const MAX_WINDOW_BYTES = 256 * 1024;
 /** Records that a window serves: with fewer it gets smaller, with more larger. */
@@ -70,8 +70,8 @@ class ReadWindow {
 
   /** The beginning of the record at `offset`. */
   async read(offset: number): Promise<Uint8Array> {
-    const wanted = Math.min(HEAD_BYTES, this.#fileBytes - offset);
-    if (offset + wanted > this.#start + this.#bytes.length) {
+    const headBytes = Math.min(HEAD_BYTES, this.#fileBytes - offset);
+    if (offset + headBytes > this.#start + this.#bytes.length) {
       if (this.#served > FEW_RECORDS) this.#windowBytes = Math.min(this.#windowBytes * 2, MAX_WINDOW_BYTES);
       else if (this.#served < FEW_RECORDS) this.#windowBytes = Math.max(this.#windowBytes / 2, MIN_WINDOW_BYTES);
       this.#served = 0;

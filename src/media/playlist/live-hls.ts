@@ -188,8 +188,7 @@ const writeSegments = (
     const isKept = at > first && at % BLOCK_SEGMENTS === 0 && blockEnd <= firstNear && input.query === '';
     const upTo = isKept ? blockEnd : Math.min(end, at + BLOCK_SEGMENTS - (at % BLOCK_SEGMENTS));
     const key = segments[upTo - 1]!;
-    const kept = isKept ? blocks.get(key) : undefined;
-    const text = kept ?? writeBlock(input, { first, firstNear }, at, upTo);
+    const text = (isKept ? blocks.get(key) : undefined) ?? writeBlock(input, { first, firstNear }, at, upTo);
     if (isKept) blocks.set(key, text);
     texts.push(text);
     at = upTo;
