@@ -207,11 +207,22 @@ export const serializeListedAsset = (view: AssetView): Wire => {
   return wire;
 };
 
-/** An asset inside an event: as in the API, but with its creation time as a number. */
+/**
+ * An asset inside an event: as in the API, but with its creation time as a number, and the times of
+ * recordings in two parts (types of the official SDK).
+ */
 export const serializeAssetEvent = (view: AssetView): object => ({
   ...serializeAsset(view),
   created_at: Math.floor(view.asset.created_at.getTime() / 1000),
+  ...(view.asset.recording_times && {
+    recording_times: view.asset.recording_times.map((time) => ({ ...time, started_at: inTwoParts(time.started_at) })),
+  }),
 });
+
+const inTwoParts = (isoTime: string): { readonly seconds: number; readonly nanos: number } => {
+  const ms = Date.parse(isoTime);
+  return { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 };
+};
 
 export const serializeAssetWarning = (
   { id, status, passthrough, meta, upload_id, source_asset_id, live_stream_id }: AssetView['asset'],

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { ffmpegPath } from '../media/ffmpeg-command.js';
+import { fixture } from '../media/fixtures.js';
 
 export interface Publisher {
   readonly process: ChildProcess;
@@ -19,3 +20,7 @@ export const startPublisher = (url: string, args: readonly string[]): Publisher 
   });
   return { process: child, output: once(child, 'close').then(() => text) };
 };
+
+/** Sends a fixture of 6 s again and again, with key frames every 2 s, until it is killed. */
+export const publishForever = async (url: string): Promise<Publisher> =>
+  startPublisher(url, ['-re', '-stream_loop', '-1', '-i', await fixture('h264-aac.flv'), '-c', 'copy']);
