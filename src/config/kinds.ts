@@ -222,6 +222,15 @@ export const baseUrl: Kind<string> = {
   },
 };
 
+/** Where encoders send, without the stream key; returned without a trailing slash. */
+export const ingestUrl: Kind<string> = {
+  form: 'rtmp(s) URL',
+  parse: (value) => {
+    if (/^rtmps?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(value) && URL.canParse(value)) return value.replace(/\/+$/, '');
+    throw wrong('a URL such as rtmps://live.example.org/app', value);
+  },
+};
+
 /** Error messages never repeat the text, because it may contain credentials. */
 export const webhookUrl: Kind<string> = {
   form: 'http(s) URL',

@@ -201,6 +201,18 @@ describe('loadConfig', () => {
       expect(problemsOf({ env: { KINORA_PUBLIC_URL: bad } }), bad).toHaveLength(1);
   });
 
+  it('reads where encoders send, with the name of the application', () => {
+    const read = (value: string) => load({ env: { KINORA_RTMP_URL: value } }).config.rtmpUrl;
+    expect(read('rtmps://live.example.org:1936/app/')).toBe('rtmps://live.example.org:1936/app');
+    for (const bad of [
+      'live.example.org',
+      'https://live.example.org/app',
+      'rtmp://a:b@example.org/app',
+      'rtmp://h/app?x',
+    ])
+      expect(problemsOf({ env: { KINORA_RTMP_URL: bad } }), bad).toHaveLength(1);
+  });
+
   it('reads a token and never repeats a secret', () => {
     const token = '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90:s3cret:with:colons';
     expect(load({ env: { KINORA_TOKEN: token } }).config.token).toBe(token);

@@ -14,6 +14,7 @@ import {
   file,
   headerName,
   host,
+  ingestUrl,
   nameOrPath,
   oneOf,
   portOrOff,
@@ -384,7 +385,19 @@ export const options = {
     variable: 'KINORA_RTMP_PORT',
     section: 'Live',
     default: '1935',
-    doc: 'Port on which live streams are received over RTMP, at the address of `KINORA_HOST`; 0 picks a free port, which is logged. RTMP sends stream keys unencrypted.',
+    doc: 'Port on which live streams are received over RTMP; 0 picks a free port, which is logged. RTMP sends stream keys unencrypted.',
+  },
+  rtmpHost: {
+    kind: host,
+    variable: 'KINORA_RTMP_HOST',
+    section: 'Live',
+    doc: 'Address on which RTMP and RTMPS listen; that of `KINORA_HOST` if not set. Encoders need no proxy, so `0.0.0.0` is usual behind one for HTTPS.',
+  },
+  rtmpUrl: {
+    kind: ingestUrl,
+    variable: 'KINORA_RTMP_URL',
+    section: 'Live',
+    doc: 'URL to which encoders send, as the console and `kinora live` show it: if it has another host name than the public URL, or another port than the server.',
   },
   rtmpsPort: {
     kind: portOrOff,

@@ -37,6 +37,11 @@ export interface AppDeps extends DomainContext {
   /** Configured URLs that differ from the API's. */
   readonly streamUrl?: string;
   readonly imageUrl?: string;
+  /**
+   * Where encoders send live streams, RTMPS first; empty if this server receives none. `hostname`
+   * is that of the request, for servers without a configured URL.
+   */
+  readonly ingestUrls: (hostname: string) => readonly string[];
   readonly apiExtension?: ApiExtension;
   /** What this server answers; everything when absent. */
   readonly roles?: ReadonlySet<string>;

@@ -44,6 +44,8 @@ const DISCONNECTED: Record<DisconnectReason, string> = {
 
 /** The live streams that this server receives: at most one broadcast of each. */
 export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
+  /** Where encoders are received, once something listens there. */
+  readonly ports = new Map<'rtmp' | 'rtmps', number>();
   readonly #deps: LiveServerDeps;
   readonly #broadcasts = new Map<string, Broadcast>();
   readonly #byAsset = new Map<string, LiveFeed>();

@@ -20,6 +20,7 @@ import { licenseRoutes } from '../http/stream/license-routes.js';
 import { PlaybackOpener } from '../http/stream/playback-opener.js';
 import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
+import type { LiveServer } from '../live/live-server.js';
 import { UploadUrls } from '../uploads/upload-urls.js';
 import type { Base, Parts } from './parts.js';
 
@@ -52,6 +53,7 @@ export const startHttp = async (
     strictFields: config.strictFields,
     streamUrl: streamUrlOf(config),
     imageUrl: imageUrlOf(config),
+    ingestUrls: (hostname) => ingestUrlsOf(config, parts.live.ports, hostname),
     rateLimits: {
       post: config.rateLimitPost,
       other: config.rateLimitOther,
@@ -87,6 +89,15 @@ export const startHttp = async (
 
 const streamUrlOf = ({ streamUrl, publicUrl }: Config): string | undefined => streamUrl ?? publicUrl;
 const imageUrlOf = ({ imageUrl, publicUrl }: Config): string | undefined => imageUrl ?? publicUrl;
+
+/** RTMPS first. `hostname` is that of a request. */
+const ingestUrlsOf = ({ rtmpUrl, publicUrl }: Config, ports: LiveServer['ports'], hostname: string): string[] => {
+  if (rtmpUrl !== undefined && ports.size > 0) return [rtmpUrl];
+  const host = publicUrl === undefined ? hostname : new URL(publicUrl).hostname;
+  return (['rtmps', 'rtmp'] as const).flatMap((scheme) =>
+    ports.has(scheme) ? [`${scheme}://${host}:${ports.get(scheme)}/app`] : [],
+  );
+};
 
 /** Figures of the running server, for its administrators. */
 const readFigures = async (config: Config, { database, cache, diskSpace, pool }: Parts): Promise<object> => ({

@@ -1,5 +1,6 @@
 import { LiveStates } from '../domain/live/live-states.js';
 import { isKinoraError } from '../lib/errors.js';
+import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
 import type { Base, Parts } from './parts.js';
 
@@ -18,16 +19,18 @@ export const startLive = async (base: Base, { context, live, nodes }: Parts): Pr
   }
   await live.start(new LiveStates(context));
   phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
-  const options = { host: config.host, target: live, logger, clock };
-  if (rtmpPort !== 'off') await startRtmp(base, 'RTMP', { ...options, port: rtmpPort });
+  const options = { host: config.rtmpHost ?? config.host, target: live, logger, clock };
+  if (rtmpPort !== 'off') await startRtmp(base, live, { ...options, port: rtmpPort });
   if (rtmpsPort !== 'off' && certPath !== undefined && keyPath !== undefined)
-    await startRtmp(base, 'RTMPS', { ...options, port: rtmpsPort, tls: { certPath, keyPath } });
+    await startRtmp(base, live, { ...options, port: rtmpsPort, tls: { certPath, keyPath } });
 };
 
-const startRtmp = async ({ logger, phases }: Base, name: string, options: RtmpServerOptions): Promise<void> => {
+const startRtmp = async ({ logger, phases }: Base, live: LiveServer, options: RtmpServerOptions): Promise<void> => {
+  const name = options.tls ? 'RTMPS' : 'RTMP';
   try {
     const server = await RtmpServer.start(options);
     phases.push({ name, end: () => server.stop() });
+    live.ports.set(options.tls ? 'rtmps' : 'rtmp', server.port);
     logger.info({ port: server.port }, `${name} started`);
   } catch (error) {
     if (!isKinoraError(error, 'unavailable')) throw error;

@@ -103,6 +103,7 @@ export const startApi = async ({
     webhookSender: new WebhookClient({ allowPrivate, ...(resolve && { resolve }) }),
     checks: { database: () => database.ping() },
     readFigures: async () => ({ version: 'of the test' }),
+    ingestUrls: (hostname) => [`rtmp://${hostname}:1935/app`],
     sessionCookie: sessionCookieName(await getInstallationSecret(database.queryable)),
     uploads: {
       sessions: uploadSessions,
