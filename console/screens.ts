@@ -5,8 +5,8 @@
  *    `Page` (ui/page.tsx).
  * 2. Add it here. It is loaded when it is first opened; `navigation` puts it into the menu. A
  *    screen of one thing, such as `/webhooks/:id`, gets its ID as `params` and stands in no menu.
- * 3. Put its queries into `api/`, with `queryOptions`. A key that begins with a word of `liveTypes`
- *    (api/live.ts) is loaded again when the server says that something changed:
+ * 3. Put its queries into `api/`, with `queryOptions`. A key that begins with a word of
+ *    `changeTypes` (api/changes.ts) is loaded again when the server says that something changed:
  *    `['webhook', 'list', …]`, `['webhook', id, …]`.
  *
  * Parts to make it of, in `ui/`: `Loaded` shows what a query answers, its wait and its failure;
@@ -17,7 +17,18 @@
  * format.ts has dates, durations and sizes. Values in `styles/base.css` are the only colors, in
  * light and dark.
  */
-import { Activity, Bot, ChartColumn, Clapperboard, Gauge, KeyRound, LockKeyhole, Upload, Webhook } from 'lucide-react';
+import {
+  Activity,
+  Bot,
+  ChartColumn,
+  Clapperboard,
+  Gauge,
+  KeyRound,
+  LockKeyhole,
+  Radio,
+  Upload,
+  Webhook,
+} from 'lucide-react';
 import type { ComponentType, LazyExoticComponent } from 'react';
 import { lazy } from './lib/lazy';
 
@@ -43,6 +54,11 @@ export const screens: readonly Screen[] = [
     path: '/assets',
     component: lazy(() => import('./screens/assets/assets')),
     navigation: { title: 'Assets', icon: Clapperboard, group: 'Content', needs: 'video:read' },
+  },
+  {
+    path: '/live',
+    component: lazy(() => import('./screens/live-streams/live-streams')),
+    navigation: { title: 'Live streams', icon: Radio, group: 'Content', needs: 'video:read' },
   },
   {
     path: '/events',
@@ -85,6 +101,7 @@ export const screens: readonly Screen[] = [
     component: lazy(() => import('./screens/uploads/uploads')),
     navigation: { title: 'Upload', icon: Upload, group: 'Content', needs: 'video:write' },
   },
+  { path: '/live/:id/:part?', component: lazy(() => import('./screens/live-stream/live-stream')) },
   { path: '/assets/:id/:part?', component: lazy(() => import('./screens/asset/asset')) },
 ];
 

@@ -1,11 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { get, request } from './client';
-
-export interface PlaybackId {
-  readonly id: string;
-  readonly policy: 'public' | 'signed' | 'drm';
-  readonly drm_configuration_id?: string;
-}
+import type { PlaybackId } from './playback-ids';
 
 export interface Track {
   readonly id: string;
@@ -56,6 +51,10 @@ export interface Asset {
   readonly max_stored_frame_rate?: number;
   readonly video_quality?: string;
   readonly ingest_type?: string;
+  /** Of recordings. */
+  readonly live_stream_id?: string;
+  /** Of recordings: whether the broadcast goes on. */
+  readonly is_live?: boolean;
   readonly upload_id?: string;
   readonly source_asset_id?: string;
   /** The time of the poster, in seconds; absent for the default. */
@@ -114,7 +113,7 @@ export const titleOf = ({ meta, id }: Pick<Asset, 'meta' | 'id'>): string => met
 
 export const deletedTitleOf = (id: string): string => `Deleted asset ${shortId(id)}`;
 
-const pathOf = (id: string): string => `/video/v1/assets/${id}`;
+export const assetPath = (id: string): string => `/video/v1/assets/${id}`;
 
 interface AssetChange {
   readonly meta?: { readonly [Name in keyof AssetMeta]?: string | null };
@@ -122,11 +121,12 @@ interface AssetChange {
   readonly thumbnail_time?: number;
 }
 
-export const updateAsset = (id: string, change: AssetChange): Promise<unknown> => request('PATCH', pathOf(id), change);
+export const updateAsset = (id: string, change: AssetChange): Promise<unknown> =>
+  request('PATCH', assetPath(id), change);
 
 /** Goes back to the default poster. */
 export const deleteThumbnailTime = (id: string): Promise<undefined> =>
-  request('DELETE', `${pathOf(id)}/thumbnail-time`);
+  request('DELETE', `${assetPath(id)}/thumbnail-time`);
 
 interface NewClip {
   readonly startSeconds: number;
@@ -148,22 +148,14 @@ export const createClip = (asset: Asset, { startSeconds, endSeconds, title }: Ne
   }).then(({ data }) => data);
 };
 
-export const addPlaybackId = (
-  id: string,
-  body: Pick<PlaybackId, 'policy' | 'drm_configuration_id'>,
-): Promise<unknown> => request('POST', `${pathOf(id)}/playback-ids`, body);
-
-export const deletePlaybackId = (id: string, playbackId: string): Promise<undefined> =>
-  request('DELETE', `${pathOf(id)}/playback-ids/${playbackId}`);
-
 export const addRendition = (id: string, resolution: string): Promise<unknown> =>
-  request('POST', `${pathOf(id)}/static-renditions`, { resolution });
+  request('POST', `${assetPath(id)}/static-renditions`, { resolution });
 
 export const deleteRendition = (id: string, renditionId: string): Promise<undefined> =>
-  request('DELETE', `${pathOf(id)}/static-renditions/${renditionId}`);
+  request('DELETE', `${assetPath(id)}/static-renditions/${renditionId}`);
 
 export const setMasterAccess = (id: string, access: Asset['master_access']): Promise<unknown> =>
-  request('PUT', `${pathOf(id)}/master-access`, { master_access: access });
+  request('PUT', `${assetPath(id)}/master-access`, { master_access: access });
 
 export interface Problem {
   readonly sentence: string;

@@ -30,12 +30,11 @@ export interface EventFilter {
 }
 
 /**
- * Newest first, a page at a time. Every change of an asset is an event, so the list is loaded again
- * after it.
+ * Newest first, a page at a time.
  */
 export const eventsQuery = ({ type, objectId }: EventFilter) =>
   infiniteQueryOptions({
-    queryKey: ['asset', 'list', 'events', type, objectId],
+    queryKey: ['event', 'list', type, objectId],
     queryFn: ({ signal, pageParam }) =>
       get<EventPage>('/system/v1/events', { limit: 50, type, object_id: objectId, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,

@@ -1,8 +1,8 @@
 import { QueryClient } from '@tanstack/react-query';
 
 /**
- * Answers stay fresh until an event of the server says otherwise (live.ts), so nothing is asked for
- * twice.
+ * Answers stay fresh until the server says that something changed (changes.ts), so nothing is asked
+ * for twice.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {

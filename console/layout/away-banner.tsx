@@ -1,6 +1,6 @@
 import { CloudOff } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { retryNow, useServerAway } from '../api/live';
+import { retryNow, useServerAway } from '../api/changes';
 import { Button } from '../ui/button';
 
 /**

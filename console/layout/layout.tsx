@@ -1,7 +1,7 @@
 import { Menu as MenuIcon } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
-import { useLiveUpdates } from '../api/live';
+import { useChanges } from '../api/changes';
 import { usePermission } from '../api/session';
 import { IconButton } from '../ui/button';
 import { Dialog } from '../ui/dialog';
@@ -17,7 +17,7 @@ import { UserMenu } from './user-menu';
  * server is away.
  */
 export const Layout = ({ children }: { readonly children: ReactNode }): ReactNode => {
-  useLiveUpdates();
+  useChanges();
   const mayUpload = usePermission('video:write');
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [location] = useLocation();

@@ -33,6 +33,17 @@ export const formatDuration = (seconds: number): string => {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 };
 
+const spans = [
+  [3600, 'hour'],
+  [60, 'minute'],
+] as const;
+
+/** A time that is set, in the largest unit of which it has a whole number, such as "10 minutes". */
+export const formatSpan = (seconds: number): string => {
+  const [size, unit] = spans.find(([span]) => seconds >= span && seconds % span === 0) ?? ([1, 'second'] as const);
+  return countOf(seconds / size, unit);
+};
+
 const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 /** In powers of 1000, such as "12.4 MB". */

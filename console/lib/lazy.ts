@@ -1,5 +1,5 @@
 import { type ComponentType, type LazyExoticComponent, lazy as loadOnce } from 'react';
-import { whenReachable } from '../api/live';
+import { whenReachable } from '../api/changes';
 
 /**
  * A component that is loaded when it is first displayed; when the server is away, as soon as it is

@@ -59,21 +59,23 @@ interface CodeBlockProps {
   readonly what: string;
   /** What it is, above the block. */
   readonly title?: string;
+  /** What is displayed in place of the text that is copied. */
+  readonly shown?: string | undefined;
 }
 
-export const CodeBlock = ({ text, what, title }: CodeBlockProps): ReactNode => (
+export const CodeBlock = ({ title, ...box }: CodeBlockProps): ReactNode => (
   <div className="field">
     {title !== undefined && <p className="field-label">{title}</p>}
-    <CodeBox text={text} what={what} />
+    <CodeBox {...box} />
   </div>
 );
 
-const CodeBox = ({ text, what }: CodeBlockProps): ReactNode => (
+const CodeBox = ({ text, what, shown }: CodeBlockProps): ReactNode => (
   <div className="code-block">
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard. */}
     <section tabIndex={0} aria-label={what}>
       <pre>
-        <code>{text}</code>
+        <code>{shown ?? text}</code>
       </pre>
     </section>
     <CopyButton text={text} what={what} />

@@ -5,6 +5,8 @@ type Look = 'good' | 'bad' | 'busy' | 'plain';
 const looks: Readonly<Record<string, Look>> = {
   ready: 'good',
   active: 'good',
+  live: 'good',
+  broadcasting: 'good',
   delivered: 'good',
   succeeded: 'good',
   ok: 'good',
@@ -17,6 +19,9 @@ const looks: Readonly<Record<string, Look>> = {
   pending: 'busy',
   queued: 'busy',
   running: 'busy',
+  starting: 'busy',
+  connected: 'busy',
+  reconnecting: 'busy',
 };
 
 interface StatusProps {

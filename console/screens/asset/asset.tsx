@@ -5,8 +5,8 @@ import { type Asset, assetQuery, titleOf } from '../../api/assets';
 import { usePermission } from '../../api/session';
 import { Button } from '../../ui/button';
 import { Loaded, Loading, Page } from '../../ui/page';
-import { Status } from '../../ui/status';
-import { percentOf } from '../assets/asset-columns';
+import { PartLinks } from '../../ui/part-links';
+import { AssetStatus } from '../assets/asset-columns';
 import { useDeleteAssets } from '../assets/use-delete-assets';
 import { Facts } from './facts';
 import { assetParts } from './parts';
@@ -53,7 +53,7 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
         }
         actions={
           <>
-            <Status status={asset.status} percent={percentOf(asset)} />
+            <AssetStatus asset={asset} />
             {mayWrite && (
               <Button look="delete" isBusy={progress !== undefined} onClick={() => void deleteAssets([asset])}>
                 Delete
@@ -64,17 +64,7 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
       >
         <div className="asset-body">
           <Stage asset={asset} />
-          <nav className="parts" aria-label="Parts of the asset">
-            {assetParts.map(({ path, title }) => (
-              <Link
-                key={path}
-                href={`/assets/${asset.id}${path && `/${path}`}`}
-                aria-current={path === shown.path ? 'page' : undefined}
-              >
-                {title}
-              </Link>
-            ))}
-          </nav>
+          <PartLinks label="Parts of the asset" base={`/assets/${asset.id}`} parts={assetParts} shown={shown.path} />
           {Tool && (
             <div className="beside">
               <Suspense fallback={<Loading />}>

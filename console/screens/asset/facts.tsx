@@ -5,14 +5,15 @@ import { type Asset, type AssetMedia, mediaQuery } from '../../api/assets';
 import { useSession } from '../../api/session';
 import { formatBitRate, formatBytes, formatDate, formatDuration } from '../../lib/format';
 import { CopyButton } from '../../ui/copy';
+import { type Fact, FactList } from '../../ui/facts';
 
 const origins: Readonly<Record<string, string>> = {
   on_demand_url: 'From a URL',
   on_demand_direct_upload: 'Uploaded',
   on_demand_clip: 'Clip of another asset',
+  live_rtmp: 'Broadcast over RTMP',
+  live_srt: 'Broadcast over SRT',
 };
-
-type Fact = readonly [name: string, value: ReactNode];
 
 /** Names of codecs and containers as people write them. */
 const formats: Readonly<Record<string, string>> = {
@@ -69,7 +70,7 @@ const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolea
   const size = video?.max_width && video.max_height ? `${video.max_width} × ${video.max_height}` : undefined;
   const rate = asset.max_stored_frame_rate;
   return [
-    ['Duration', asset.duration === undefined ? undefined : formatDuration(asset.duration)],
+    ['Duration', asset.duration === undefined || asset.is_live ? undefined : formatDuration(asset.duration)],
     ['Frame size', size && `${size}${asset.aspect_ratio ? ` (${asset.aspect_ratio})` : ''}`],
     ['Frame rate', rate !== undefined && rate > 0 ? `${rate} per second` : undefined],
     ['Audio', audio.map(({ name, language_code: language }) => name ?? language).join(', ') || undefined],
@@ -77,6 +78,7 @@ const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolea
     ...(media ? mediaFacts(media) : []),
     ['Quality', asset.video_quality],
     ['Origin', asset.ingest_type && origins[asset.ingest_type]],
+    ['Live stream', asset.live_stream_id && <Link href={`/live/${asset.live_stream_id}`}>Open the live stream</Link>],
     ['Created', formatDate(asset.created_at)],
     [
       'Asset ID',
@@ -90,18 +92,8 @@ const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolea
 
 export const Facts = ({ asset }: { readonly asset: Asset }): ReactNode => {
   const { can_administer: mayOperate } = useSession();
-  const { data: media } = useQuery({ ...mediaQuery(asset.id), enabled: asset.status === 'ready' });
-  return (
-    <dl className="facts">
-      {factsOf(asset, media, mayOperate).map(
-        ([name, value]) =>
-          value && (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+  // A file that still grows is described when it is complete.
+  const isComplete = asset.status === 'ready' && !asset.is_live;
+  const { data: media } = useQuery({ ...mediaQuery(asset.id), enabled: isComplete });
+  return <FactList facts={factsOf(asset, media, mayOperate)} />;
 };

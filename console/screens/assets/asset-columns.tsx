@@ -10,6 +10,14 @@ import { Poster } from './poster';
 export const percentOf = ({ status, progress }: Pick<Asset, 'status' | 'progress'>): number | undefined =>
   status === 'preparing' && progress && progress.progress > 0 ? progress.progress : undefined;
 
+/** The status of an asset; “Live” while it is recorded. */
+export const AssetStatus = ({ asset }: { readonly asset: Asset }): ReactNode =>
+  asset.is_live && asset.status === 'ready' ? (
+    <Status status="live" />
+  ) : (
+    <Status status={asset.status} percent={percentOf(asset)} />
+  );
+
 const Title = ({ asset }: { readonly asset: ListedAsset }): ReactNode => {
   const percent = percentOf(asset);
   return (
@@ -29,14 +37,15 @@ export const assetColumns: readonly Column<ListedAsset>[] = [
   {
     key: 'status',
     title: 'Status',
-    cell: (asset) => <Status status={asset.status} percent={percentOf(asset)} />,
+    cell: (asset) => <AssetStatus asset={asset} />,
   },
   {
     key: 'duration',
     title: 'Duration',
     isEnd: true,
     sort: 'duration',
-    cell: ({ duration }) => (duration === undefined ? '–' : formatDuration(duration)),
+    // That of a broadcast is known when it has ended.
+    cell: ({ duration, is_live: isLive }) => (duration === undefined || isLive ? '–' : formatDuration(duration)),
   },
   {
     key: 'created',

@@ -1,55 +1,30 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useState } from 'react';
-import { useSearchParams } from 'wouter';
-import { type AssetFilter, assetsQuery, type ListedAsset, PAGE_SIZE, titleOf } from '../../api/assets';
+import { assetsQuery, type ListedAsset, PAGE_SIZE, titleOf } from '../../api/assets';
 import { usePermission } from '../../api/session';
 import { countOf } from '../../lib/format';
 import { Button } from '../../ui/button';
 import { EmptyState } from '../../ui/empty-state';
 import { ErrorNotice, Loading, Page } from '../../ui/page';
 import { SearchField } from '../../ui/search-field';
+import { StatusFilter } from '../../ui/status-filter';
 import { Pager, Table } from '../../ui/table';
+import { useListAddress } from '../../ui/use-list-address';
 import { UploadButtons } from '../../uploads/upload-buttons';
 import { assetColumns } from './asset-columns';
 import { FirstAsset } from './first-asset';
-import { StatusFilter } from './status-filter';
 import { useDeleteAssets } from './use-delete-assets';
 
 const NEWEST_FIRST = '-created_at';
 
-/**
- * The list's page, filter and order are in the address, so that they can be shared and the way back
- * leads to them.
- */
-const useFilter = (): [AssetFilter, (change: Partial<AssetFilter>) => void] => {
-  const [params, setParams] = useSearchParams();
-  const filter: AssetFilter = {
-    status: params.get('status') ?? undefined,
-    search: params.get('search') ?? undefined,
-    sort: params.get('sort') ?? NEWEST_FIRST,
-    page: Math.max(1, Number.parseInt(params.get('page') ?? '1', 10) || 1),
-  };
-  const change = useCallback(
-    (values: Partial<AssetFilter>) => {
-      setParams(
-        (previous) => {
-          const next = new URLSearchParams(previous);
-          for (const [name, value] of Object.entries({ page: undefined, ...values })) {
-            if (value === undefined || value === '' || value === NEWEST_FIRST || value === 1) next.delete(name);
-            else next.set(name, String(value));
-          }
-          return next;
-        },
-        { replace: values.search !== undefined },
-      );
-    },
-    [setParams],
-  );
-  return [filter, change];
-};
+const statuses = [
+  ['ready', 'Ready'],
+  ['preparing', 'Preparing'],
+  ['errored', 'Errored'],
+] as const;
 
 const Assets = (): ReactNode => {
-  const [filter, change] = useFilter();
+  const [filter, change] = useListAddress(NEWEST_FIRST);
   const mayWrite = usePermission('video:write');
   const { data, error, refetch, isPlaceholderData } = useQuery(assetsQuery(filter));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -66,7 +41,7 @@ const Assets = (): ReactNode => {
     <Page title="Assets" actions={mayWrite && <UploadButtons />}>
       <div className="toolbar">
         <SearchField label="Search titles" value={filter.search ?? ''} onChange={search} />
-        <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+        <StatusFilter choices={statuses} value={filter.status} onChange={(status) => change({ status })} />
       </div>
       {error && !data && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading />}

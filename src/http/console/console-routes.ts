@@ -9,6 +9,7 @@ import { consoleAssetRoutes } from './asset-routes.js';
 import type { ConsoleDeps } from './console-deps.js';
 import { consoleFiles } from './console-files.js';
 import { drmRoutes } from './drm-routes.js';
+import { consoleLiveRoutes } from './live-routes.js';
 import { operationsRoute } from './operations-route.js';
 import { sessionRoutes } from './session-routes.js';
 import { streamRoutes } from './stream-routes.js';
@@ -34,7 +35,9 @@ const consoleCalls =
     accessRoutes(app, deps);
     drmRoutes(app, deps);
     operationsRoute(app, deps);
-    consoleAssetRoutes(app, deps, createIdentifyCaller(authenticate, deps.sessions));
+    const identify = createIdentifyCaller(authenticate, deps.sessions);
+    consoleAssetRoutes(app, deps, identify);
+    consoleLiveRoutes(app, deps, identify);
     app.register(textTrackRoutes(deps));
     app.all('/*', () => {
       throw new KinoraError('not_found');

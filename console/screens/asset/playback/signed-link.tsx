@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { PlaybackId } from '../../../api/assets';
+import type { PlaybackId } from '../../../api/playback-ids';
 import { usePermission, useSession } from '../../../api/session';
 import { formatDate } from '../../../lib/format';
 import { signingKeyId, signPage } from '../../../lib/sign-token';

@@ -20,7 +20,8 @@ export const insertLiveStream = async (tx: Transaction, row: NewRow<'live_stream
   await tx.insertInto('live_stream').values(row).execute();
 };
 
-const selectViews = (db: Queryable) => {
+/** Live streams with what belongs to them. */
+export const selectViews = (db: Queryable) => {
   const id = sql.ref<string>('live_stream.id');
   return db
     .selectFrom('live_stream')

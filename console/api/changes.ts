@@ -4,11 +4,11 @@ import { queryClient } from './query-client';
 import { sessionQuery } from './session';
 
 /**
- * What the server's stream of events names. The key of a query begins with the same word:
+ * What the server's stream of changes names. The key of a query begins with the same word:
  * `['asset', 'list', …]` for a list and `['asset', id, …]` for one of them. Such queries are loaded
  * again after an event.
  */
-const liveTypes = ['asset', 'upload', 'webhook', 'job', 'operations'] as const;
+const changeTypes = ['asset', 'live_stream', 'upload', 'event', 'webhook', 'job', 'operations'] as const;
 
 /** The time in which many events lead to one request. */
 const COLLECT_MS = 400;
@@ -83,7 +83,7 @@ const openStream = (): (() => void) => {
       setUnavailable(false);
     };
     source.addEventListener('reset', () => void queryClient.invalidateQueries());
-    for (const type of liveTypes) {
+    for (const type of changeTypes) {
       source.addEventListener(type, ({ data }: MessageEvent<string>) => {
         const { id } = JSON.parse(data) as { id?: string };
         refresh(type, 'list');
@@ -127,4 +127,5 @@ const openStream = (): (() => void) => {
   };
 };
 
-export const useLiveUpdates = (): void => useEffect(openStream, []);
+/** Keeps what is displayed up to date. */
+export const useChanges = (): void => useEffect(openStream, []);
