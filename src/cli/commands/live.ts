@@ -1,13 +1,13 @@
 import type { Config } from '../../config/options.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
-import { allPages, connectApi, serverUrl } from '../support/api-client.js';
+import { type ApiCall, connectApi, PAGE } from '../support/api-client.js';
 import { type PlaybackId, playerUrl, timeOf } from '../support/assets.js';
 import { apiSettings, type Command, json, textOf, wholeNumberOf } from '../support/command.js';
-import { followEvents } from '../support/follow-events.js';
+import { type ApiEvent, followEvents } from '../support/follow-events.js';
 import { print, printError, printFields, printJson, printJsonLine, printRows } from '../support/print.js';
 
-/** The fields of a live stream that the command line reads. */
+/** The fields of a live stream that the command line reads, those of the console among them. */
 interface ApiLiveStream {
   readonly id: string;
   readonly status: string;
@@ -19,40 +19,54 @@ interface ApiLiveStream {
   readonly recent_asset_ids?: readonly string[];
   readonly playback_ids?: readonly PlaybackId[];
   readonly meta?: { readonly title?: string };
+  readonly connected: boolean;
+}
+
+interface LiveStreamDetails extends ApiLiveStream {
+  /** RTMPS first; empty when the server receives no encoders. */
+  readonly ingest_urls: readonly string[];
 }
 
 const STREAMS = '/video/v1/live-streams';
 const AN_ID = 'gN5qTx8WbK1vJ6yHf0ZpR4uLdE2mC7aBgN5qTx8W';
-const settings = [...apiSettings, 'rtmpPort', 'rtmpsPort'] as const;
+/** What the console is told beyond the API: where encoders send, and whether one is connected. */
+const CONSOLE_STREAMS = '/console/api/live-streams';
 
 /** Only for valid IDs: an empty one, or `..`, would change the path. */
-const pathOf = (id: string): string => {
-  if (isId(id)) return `${STREAMS}/${id}`;
+const checkId = (id: string): string => {
+  if (isId(id)) return id;
   throw new KinoraError('not_found', { messages: [`There is no live stream with the id ${JSON.stringify(id)}.`] });
 };
+const pathOf = (id: string): string => `${STREAMS}/${checkId(id)}`;
 
-/** Where an encoder sends; undefined when the server receives none. */
-const ingestUrl = (config: Config): string | undefined => {
-  const { rtmpPort, rtmpsPort } = config;
-  const { hostname } = new URL(serverUrl(config));
-  if (rtmpsPort !== 'off') return `rtmps://${hostname}:${rtmpsPort}/app`;
-  return rtmpPort === 'off' ? undefined : `rtmp://${hostname}:${rtmpPort}/app`;
+const getDetails = async (api: ApiCall, id: string): Promise<LiveStreamDetails> =>
+  (await api<LiveStreamDetails>('GET', `${CONSOLE_STREAMS}/${checkId(id)}`)).data;
+
+/** The status of the API, and whether an encoder is connected. */
+const statusOf = ({ status, connected }: ApiLiveStream): string => {
+  if (status === 'active') return connected ? 'live' : 'live, encoder lost';
+  return connected ? `${status}, encoder connected` : status;
 };
 
-const fieldsOf = (config: Config, stream: ApiLiveStream): Record<string, string | undefined> => ({
-  id: stream.id,
-  title: stream.meta?.title,
-  status: stream.status,
-  created: timeOf(stream.created_at),
-  latency: stream.latency_mode,
-  'reconnect window': `${stream.reconnect_window} s`,
-  'send to': ingestUrl(config),
-  'stream key': stream.stream_key,
-  ...Object.fromEntries(
-    (stream.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
-  ),
-  'recorded asset': stream.active_asset_id ?? stream.recent_asset_ids?.at(-1),
-});
+const fieldsOf = (config: Config, stream: LiveStreamDetails): Record<string, string | undefined> => {
+  const [url, ...others] = stream.ingest_urls;
+  return {
+    id: stream.id,
+    title: stream.meta?.title,
+    status: statusOf(stream),
+    created: timeOf(stream.created_at),
+    latency: stream.latency_mode,
+    'reconnect window': `${stream.reconnect_window} s`,
+    server: url ?? 'none: this server receives no encoders, and its log says why',
+    'or server': others[0],
+    'stream key': stream.stream_key,
+    ...Object.fromEntries(
+      (stream.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
+    ),
+    'recorded as': stream.active_asset_id,
+    'latest recording': stream.active_asset_id === undefined ? stream.recent_asset_ids?.at(-1) : undefined,
+  };
+};
 
 const create: Command = {
   summary: 'create a live stream and print where to send it and where it plays',
@@ -65,7 +79,7 @@ const create: Command = {
     '--test': 'make a test stream',
     ...json,
   },
-  settings,
+  settings: apiSettings,
   examples: ['kinora live create --title Harbor --latency low', 'kinora live create --policy signed --json'],
   run: async ({ config, flags }) => {
     const title = textOf(flags, '--title');
@@ -80,7 +94,8 @@ const create: Command = {
       test: flags['--test'],
       meta: title === undefined ? undefined : { title },
     });
-    printFields(flags, data, fieldsOf(config, data));
+    const details = await getDetails(api, data.id);
+    printFields(flags, details, fieldsOf(config, details));
     return 0;
   },
 };
@@ -96,11 +111,10 @@ const list: Command = {
   examples: ['kinora live list', 'kinora live list --status active --json'],
   run: async ({ config, flags }) => {
     const status = textOf(flags, '--status');
-    const all = await allPages<ApiLiveStream>(await connectApi(config), STREAMS);
-    const streams = status === undefined ? all : all.filter((stream) => stream.status === status);
+    const streams = await listAll(await connectApi(config), status);
     printRows(flags, streams, ['ID', 'STATUS', 'CREATED', 'LATENCY', 'TITLE'], (stream) => [
       stream.id,
-      stream.status,
+      statusOf(stream),
       timeOf(stream.created_at),
       stream.latency_mode,
       stream.meta?.title ?? '',
@@ -109,15 +123,28 @@ const list: Command = {
   },
 };
 
+/** Newest first. */
+const listAll = async (api: ApiCall, status: string | undefined): Promise<ApiLiveStream[]> => {
+  const filter = status === undefined ? '' : `&status=${status}`;
+  // A live stream that is created meanwhile moves others to the next page.
+  const byId = new Map<string, ApiLiveStream>();
+  for (let page = 1, length = PAGE; length === PAGE; page++) {
+    const { data } = await api<ApiLiveStream[]>('GET', `${CONSOLE_STREAMS}?limit=${PAGE}&page=${page}${filter}`);
+    for (const stream of data) byId.set(stream.id, stream);
+    length = data.length;
+  }
+  return [...byId.values()];
+};
+
 const show: Command = {
   summary: 'print a live stream, its stream key and where it plays',
   args: ['<id>'],
   flags: json,
-  settings,
+  settings: apiSettings,
   examples: [`kinora live show ${AN_ID}`, `kinora live show ${AN_ID} --json`],
   run: async ({ config, args, flags }) => {
-    const { data } = await (await connectApi(config))<ApiLiveStream>('GET', pathOf(args[0]!));
-    printFields(flags, data, fieldsOf(config, data));
+    const details = await getDetails(await connectApi(config), args[0]!);
+    printFields(flags, details, fieldsOf(config, details));
     return 0;
   },
 };
@@ -130,19 +157,27 @@ const watch: Command = {
   examples: [`kinora live watch ${AN_ID}`, `kinora live watch ${AN_ID} --json`],
   run: async ({ config, args, flags }) => {
     const api = await connectApi(config);
-    const { data: stream } = await api<ApiLiveStream>('GET', pathOf(args[0]!));
+    const stream = await getDetails(api, args[0]!);
     const events = followEvents(api, {
-      onReady: () => printError(`The live stream is ${stream.status}. Press Ctrl-C to stop.`),
+      onReady: () => printError(`The live stream is ${statusOf(stream)}. Press Ctrl-C to stop.`),
       onWaiting: () => printError('The server does not answer; waiting for it.'),
     });
     for await (const event of events) {
       const { object, data } = event;
       if (object.id !== stream.id && data.live_stream_id !== stream.id) continue;
       if (flags['--json']) printJsonLine(JSON.stringify(event));
-      else print(`${event.created_at}  ${event.type}  ${object.id}`);
+      else print([event.created_at, event.type, detailOf(event)].join('  ').trimEnd());
+      if (event.type === 'video.live_stream.deleted') break;
     }
     return 0;
   },
+};
+
+/** What an event says beyond its type: a warning, or which recording or target it is about. */
+const detailOf = ({ object, data }: ApiEvent): string => {
+  if (data.warning) return data.warning.message;
+  if (object.type === 'simulcast_target') return data.url ?? '';
+  return object.type === 'live' ? '' : object.id;
 };
 
 /** A command that changes a live stream and prints a sentence about it. */

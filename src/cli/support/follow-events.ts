@@ -9,7 +9,13 @@ export interface ApiEvent {
   readonly type: string;
   readonly created_at: string;
   readonly object: { readonly type: string; readonly id: string };
-  readonly data: { readonly live_stream_id?: string };
+  readonly data: {
+    readonly live_stream_id?: string;
+    /** Of warnings. */
+    readonly warning?: { readonly message: string };
+    /** Of simulcast targets. */
+    readonly url?: string;
+  };
 }
 
 const EVENTS = '/system/v1/events';
