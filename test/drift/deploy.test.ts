@@ -32,6 +32,20 @@ it('names only options that exist', () => {
   }
 });
 
+it('lets encoders reach the port of RTMP wherever it is not on the host itself', () => {
+  const port = options.rtmpPort.default;
+  // The image listens on every interface, for HTTP and RTMP alike.
+  const image = read('container/Dockerfile');
+  expect(image).toContain('KINORA_HOST=0.0.0.0');
+  expect(image).toMatch(new RegExp(`^EXPOSE 8080 ${port}$`, 'm'));
+  const { kinora, 'kinora-postgres': withPostgres } = yaml('compose/compose.yaml').services;
+  for (const { ports } of [kinora, withPostgres]) expect(ports[1]).toMatch(new RegExp(`:${port}:${port}$`));
+  const [container] = yaml('kubernetes/base/statefulset.yaml').spec.template.spec.containers;
+  const { name } = container.ports.find(({ containerPort }: { containerPort: number }) => `${containerPort}` === port);
+  const { ports } = yaml('kubernetes/base/service.yaml').spec;
+  expect(ports).toContainEqual({ name: 'rtmp', port: Number(port), targetPort: name });
+});
+
 describe('the image', () => {
   const instructions = DockerfileParser.parse(read('container/Dockerfile')).getInstructions();
   const of = (keyword: string) => instructions.filter((one) => one.getKeyword() === keyword);
@@ -170,7 +184,7 @@ describe('Kubernetes', () => {
     const ports = container.ports.map(({ name }: { name: string }) => name);
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect(ports).toContain(container[probe].httpGet.port);
-    expect(ports).toContain(service.spec.ports[0].targetPort);
+    for (const { targetPort } of service.spec.ports) expect(ports).toContain(targetPort);
     const volumes = [...pod.volumes, ...spec.volumeClaimTemplates.map((one: { metadata: unknown }) => one.metadata)];
     expect(container.volumeMounts.map(({ name }: { name: string }) => name).sort()).toEqual(
       volumes.map(({ name }) => name).sort(),
