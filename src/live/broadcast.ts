@@ -6,6 +6,7 @@ import type { LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isNoSpace } from '../lib/no-space.js';
+import type { LiveFacts } from '../media/plan/asset-properties.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -81,6 +82,9 @@ export class Broadcast {
   #limitTimer: NodeJS.Timeout | undefined;
   #ending: Promise<void> | undefined;
   #isEndSaved = false;
+  #activating: Promise<void> | undefined;
+  /** Of the first segments. */
+  #facts: LiveFacts | undefined;
   #isActive = false;
 
   constructor(deps: BroadcastDeps, settings: LiveSettings) {
@@ -208,11 +212,10 @@ export class Broadcast {
     this.#waiting.push(packet);
     this.#waitingBytes += PACKET_BYTES + ('data' in packet ? packet.data.length : 0);
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.fail('overload', new Error('the asset was not created in time'));
-    else if ('data' in packet) this.#opening ??= this.#begin().catch((error: unknown) => this.#failOpening(error));
-  }
-
-  #failOpening(error: unknown): void {
-    this.fail(isNoSpace(error) ? 'disk_full' : 'error', error);
+    else if ('data' in packet)
+      this.#opening ??= this.#begin().catch((error: unknown) =>
+        this.fail(isNoSpace(error) ? 'disk_full' : 'error', error),
+      );
   }
 
   /** The first frame has arrived: there is something to record. */
@@ -220,10 +223,10 @@ export class Broadcast {
     const { states, clock, log } = this.#deps;
     const startedAt = clock.now();
     const { liveStreamId } = this.#settings;
-    const recorded = await log.save(async () => {
-      // It may have ended while the database was unavailable: an asset would stay empty.
-      return this.isEnded ? undefined : states.recording(liveStreamId, { startedAt });
-    });
+    // It may have ended while the database was unavailable: an asset would stay empty.
+    const recorded = await log.save(async () =>
+      this.isEnded ? undefined : states.recording(liveStreamId, { startedAt }),
+    );
     if (!recorded) {
       this.#publisher?.close('The live stream is disabled.');
       return;
@@ -249,7 +252,9 @@ export class Broadcast {
       firstSequence: nextSequence,
       firstDiscontinuity: nextDiscontinuity,
       events: {
-        playable: () => queueMicrotask(() => void this.#activate(recording)),
+        playable: () => {
+          this.#activating = Promise.resolve().then(() => this.#activate(recording));
+        },
         firstFrame: () => undefined,
         forcedCut: () => this.#warn(assetId, 'key_frame_interval', keyFrameAdvice(recording.times.targetSeconds)),
         problem: (reason) => this.#warn(assetId, 'unsupported_input', playersAdvice(reason)),
@@ -265,17 +270,22 @@ export class Broadcast {
     // First, because a playlist must not get other renditions later.
     const { rungs, onPlayable } = this.#deps;
     onPlayable(await rungs.open(recording, { isTest: this.#settings.isTest }));
-    if (this.#isActive) return;
-    this.#isActive = true;
     const tracks = recording.trackNames.map((name) => recording.track(name)!.info);
     const video = tracks.find(({ kind }) => kind === 'video');
     const audio = tracks.find(({ kind }) => kind === 'audio');
-    const facts = {
+    this.#facts = {
       durationSeconds: recording.durationSeconds,
       ...(video && { video: { width: video.width!, height: video.height!, frameRate: video.frameRate ?? -1 } }),
       ...(audio && { audio: { channels: audio.channels! } }),
     };
-    this.#save((states, id) => states.active(id, facts));
+    this.#save(() => this.#saveActive());
+  }
+
+  /** Also called before the end, which may be saved first. */
+  async #saveActive(): Promise<void> {
+    if (this.#isActive || !this.#facts) return;
+    await this.#deps.states.active(this.#settings.liveStreamId, this.#facts);
+    this.#isActive = true;
   }
 
   #beginSession(recording: Recording): void {
@@ -355,6 +365,8 @@ export class Broadcast {
       await this.#opening;
       const recording = this.#recording;
       if (!recording) return { durationSeconds: 0 };
+      await this.#activating;
+      await this.#saveActive();
       const finished = await recording.finish();
       return {
         durationSeconds: finished?.durationSeconds ?? 0,

@@ -161,6 +161,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
           assetId = feed.assetId;
           this.#byAsset.set(assetId, feed);
           this.#byStream.set(liveStreamId, feed);
+          if (broadcast.isEnded) this.#forgetLater(liveStreamId, assetId);
         },
         onEnded: () => {
           if (assetId !== undefined) this.#forgetLater(liveStreamId, assetId);

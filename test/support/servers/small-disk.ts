@@ -6,8 +6,8 @@ import { join } from 'node:path';
 /** A file system of known size that a test can fill up. */
 export interface SmallDisk {
   readonly dir: string;
-  /** Leaves no byte free, as far as others do not free some. */
-  fillSpace(): void;
+  /** Leaves so many bytes free, or none, as far as others do not free some. */
+  fillSpace(leftBytes?: number): void;
   /** Leaves nothing free to create a file with. */
   fillInodes(): void;
   /** Takes back what was filled. */
@@ -20,6 +20,10 @@ export interface SmallDiskOptions {
   readonly inodes: number;
 }
 
+const freeBytes = (dir: string): number => {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
+};
 const isFull = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOSPC';
 
 /** Undefined, with a warning, where file systems can't be mounted; in CI that is a failure. */
@@ -37,13 +41,13 @@ export const mountSmallDisk = ({ mebibytes, inodes }: SmallDiskOptions): SmallDi
   const filler = join(dir, 'filler');
   return {
     dir,
-    fillSpace: () => {
+    fillSpace: (leftBytes = 0) => {
       mkdirSync(filler, { recursive: true });
       const file = openSync(join(filler, 'space'), 'a');
       try {
         for (const size of [2 ** 20, 4096]) {
           const block = Buffer.alloc(size);
-          while (statfsSync(dir).bavail > 0 && writeSync(file, block) > 0);
+          while (freeBytes(dir) >= leftBytes + size && writeSync(file, block) > 0);
         }
       } catch (error) {
         if (!isFull(error)) throw error;

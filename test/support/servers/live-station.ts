@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { writeMedia } from '../media/fixture-media.js';
+import { playThrough } from '../players/play-through.js';
+import { readFrames } from '../players/playback-checks.js';
+import { type Publisher, startPublisher } from '../processes/publisher.js';
+import { api, getAsset, type WireAsset } from '../wire/create-asset.js';
+import { eventTypes } from '../wire/events.js';
+import { freePort } from './free-port.js';
+import { makeDataDir, type ServerProcess, startServer, until } from './server-process.js';
+
+/** Of the file that encoders send: a counter in each frame, a key frame every second. */
+export const SESSION_FRAMES = 180;
+
+export interface WireLiveStream {
+  readonly id: string;
+  readonly stream_key: string;
+  readonly status: string;
+  readonly active_asset_id?: string;
+  readonly recent_asset_ids?: readonly string[];
+  readonly playback_ids: readonly { readonly id: string }[];
+}
+
+interface StationOptions {
+  readonly dataDir?: string;
+  /** Variables without the `KINORA_` prefix. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+/** A server that receives live streams, as a process, with encoders that send to it. */
+export class LiveStation {
+  server!: ServerProcess;
+  readonly dataDir: string;
+  readonly #dir = mkdtempSync(join(tmpdir(), 'kinora-station-'));
+  readonly #file = join(this.#dir, 'session.flv');
+  readonly #options: Readonly<Record<string, string>>;
+  readonly #publishers: Publisher[] = [];
+
+  private constructor({ dataDir = makeDataDir(), options = {} }: StationOptions, rtmpPort: number) {
+    this.dataDir = dataDir;
+    this.#options = { LIVE_RUNGS: '0', ...options, RTMP_PORT: String(rtmpPort) };
+    writeMedia(
+      {
+        muxer: 'flv',
+        seconds: SESSION_FRAMES / 30,
+        video: {
+          encoder: 'libx264',
+          width: 320,
+          height: 180,
+          rate: [30, 1],
+          gop: 30,
+          bFrames: 0,
+          options: { preset: 'veryfast', crf: '30', 'x264-params': 'scenecut=0:open-gop=0:threads=1' },
+        },
+        audio: { encoder: 'aac', sampleRate: 48_000, channels: 2, bitRate: 96_000 },
+      },
+      this.#file,
+    );
+  }
+
+  /** `cleanUpServers` ends the server. */
+  static async open(options: StationOptions = {}): Promise<LiveStation> {
+    const station = new LiveStation(options, await freePort());
+    await station.start();
+    return station;
+  }
+
+  /** Again, after the server was killed or stopped. */
+  async start(): Promise<void> {
+    this.server = await startServer({ dataDir: this.dataDir, options: this.#options });
+  }
+
+  close(): void {
+    for (const { process } of this.#publishers) process.kill('SIGKILL');
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  get rtmpPort(): number {
+    return Number(this.#options.RTMP_PORT);
+  }
+
+  async create(body: object = {}): Promise<WireLiveStream> {
+    const settings = { playback_policies: ['public'], new_asset_settings: { playback_policies: ['public'] } };
+    const defaults = { latency_mode: 'low', reconnect_window: 120, ...settings };
+    const response = await api(this.server, 'POST', '/video/v1/live-streams', { ...defaults, ...body });
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { data: WireLiveStream }).data;
+  }
+
+  async retrieve({ id }: Pick<WireLiveStream, 'id'>): Promise<WireLiveStream> {
+    const response = await api(this.server, 'GET', `/video/v1/live-streams/${id}`);
+    return ((await response.json()) as { data: WireLiveStream }).data;
+  }
+
+  /** Sends the file in real time, again and again with `loops`. */
+  publish({ stream_key: key }: Pick<WireLiveStream, 'stream_key'>, { loops = false } = {}): Publisher {
+    const loop = loops ? ['-stream_loop', '-1'] : [];
+    const url = `rtmp://127.0.0.1:${this.rtmpPort}/app/${key}`;
+    const publisher = startPublisher(url, ['-re', ...loop, '-i', this.#file, '-c', 'copy']);
+    this.#publishers.push(publisher);
+    return publisher;
+  }
+
+  /** The ID of its asset, once viewers can play it. */
+  async untilActive(stream: WireLiveStream): Promise<string> {
+    await until('the live stream is active', async () => (await this.retrieve(stream)).status === 'active');
+    return (await this.retrieve(stream)).active_asset_id!;
+  }
+
+  /** The playlist of the copied video. */
+  playlistUrl(playbackId: string): string {
+    return `${this.server.url}/${playbackId}/live/270p/playlist.m3u8`;
+  }
+
+  async segments(playbackId: string): Promise<string[]> {
+    const response = await fetch(this.playlistUrl(playbackId));
+    return response.status === 200 ? ((await response.text()).match(/^\d+\.m4s/gm) ?? []) : [];
+  }
+
+  async untilSegments(playbackId: string, count: number): Promise<void> {
+    await until(`${count} segments`, async () => (await this.segments(playbackId)).length >= count);
+  }
+
+  /** The asset when its recording is planned. */
+  async untilPlanned(assetId: string): Promise<WireAsset> {
+    await until('the recording is planned', async () => (await this.told(assetId)).includes('live_stream_completed'));
+    return getAsset(this.server, assetId);
+  }
+
+  /** Types of events about a live stream or an asset, in their order. */
+  async told(id: string): Promise<string[]> {
+    return (await eventTypes(this.server, id)).map((type) => type.replace('video.live_stream.', ''));
+  }
+
+  /** The frame counters that the finished asset plays. */
+  async counters({ playback_ids: ids }: WireAsset): Promise<number[]> {
+    const played = await playThrough(`${this.server.url}/${ids![0]!.id}.m3u8`);
+    return readFrames(played.variants.at(-1)!).map(({ counter }) => counter);
+  }
+}
+
+/** Counters that follow each other, over repetitions of the file. */
+export const isContinuous = (counters: readonly number[]): boolean =>
+  counters.every((counter, at) => at === 0 || counter === (counters[at - 1]! + 1) % SESSION_FRAMES);
