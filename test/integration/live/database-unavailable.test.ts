@@ -52,7 +52,7 @@ class Viewer {
   }
 }
 
-describe.skipIf(!hasPostgres())('a database that is away while a live stream is on air', () => {
+describe.skipIf(!hasPostgres())('a database that is unavailable while a live stream is on air', () => {
   let postgres: TestPostgres;
   const stations: LiveStation[] = [];
   beforeAll(async () => {
