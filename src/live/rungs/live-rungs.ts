@@ -81,11 +81,14 @@ export class LiveRungs {
   }
 
   async #probe(feed: LiveFeed, name: string): Promise<VideoFacts | undefined> {
-    const segment = feed.track(name)!.segments[0];
+    const segment = feed.track(name)!.segments.find(({ gap }) => !gap);
     const init = segment && feed.init(name, segment.config);
     if (!init) return undefined;
-    const parts = await Promise.all(segment.parts.map((_, part) => feed.read(name, segment.number, part)));
-    const bytes = Buffer.concat([init, ...parts.filter((part) => part !== undefined)]);
+    // Older segments list no parts, and the first one may not be complete yet.
+    const media = segment.complete
+      ? [await feed.read(name, segment.number)]
+      : await Promise.all(segment.parts.map((_, part) => feed.read(name, segment.number, part)));
+    const bytes = Buffer.concat([init, ...media.filter((part) => part !== undefined)]);
     return withTemporaryFile(this.#deps.temporaryDir, async (path) => {
       await writeFile(path, bytes);
       const options = { priority: mediaPriority.viewer, fresh: true };

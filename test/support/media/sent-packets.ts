@@ -20,8 +20,9 @@ interface ProbedPacket {
 
 /** What an encoder that copies a file sends, in the order of decoding. */
 export const readSentPackets = async (path: string): Promise<{ video: SentPacket[]; audio: SentPacket[] }> => {
-  const args = ['-v', 'error', '-show_packets', '-show_data_hash', 'md5', '-of', 'json', path];
-  const { stdout } = await promisify(execFile)(findTool('ffprobe')!, args, { maxBuffer: 2 ** 26 });
+  const fields = ['-show_entries', 'packet=codec_type,pts_time,dts_time,flags,data_hash'];
+  const args = ['-v', 'error', ...fields, '-show_data_hash', 'md5', '-of', 'json', path];
+  const { stdout } = await promisify(execFile)(findTool('ffprobe')!, args, { maxBuffer: 2 ** 28 });
   const { packets } = JSON.parse(stdout) as { packets: ProbedPacket[] };
   const of = (type: string): SentPacket[] =>
     packets
