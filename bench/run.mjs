@@ -14,6 +14,7 @@ const names = [
   'play-through',
   'quality',
   'several-viewers',
+  'live',
   'audio',
   'images',
   'speech',
@@ -32,6 +33,7 @@ const names = [
   'memory',
   'database-memory',
   'soak',
+  'live-soak',
 ];
 
 const wanted = process.argv.slice(2);

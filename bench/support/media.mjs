@@ -92,6 +92,24 @@ export const audioTrack = (seconds) =>
     ...['-c:a', 'aac', '-b:a', '128k'],
   );
 
+/** Bits of the number that each frame of `countedMovie` shows in its top left corner. */
+export const COUNTER = { bits: 12, squarePixels: 32 };
+
+/** 720p30 for live streams, two minutes, with the number of each frame: the lowest bit is left. */
+export const countedMovie = () => {
+  const { bits, squarePixels: size } = COUNTER;
+  const squares = Array.from({ length: bits }, (_, bit) => {
+    const isOne = `enable='mod(floor(n/${2 ** bit})\\,2)'`;
+    return `drawbox=x=${bit * size}:y=0:w=${size}:h=${size}:color=white:t=fill:${isOne}`;
+  });
+  const black = `drawbox=x=0:y=0:w=${bits * size}:h=${size}:color=black:t=fill`;
+  const video = ['testsrc2=size=1280x720:rate=30', black, ...squares].join(',');
+  const lavfi = ['-f', 'lavfi', '-i', video, '-f', 'lavfi', '-i', audio, '-t', '120'];
+  const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-b:v', '2500k', '-maxrate', '3000k', '-bufsize', '3000k'];
+  const frames = ['-g', '60', '-keyint_min', '60', '-sc_threshold', '0', '-pix_fmt', 'yuv420p'];
+  return made('counted-120.mp4', ...lavfi, ...codecs, ...frames, '-c:a', 'aac', '-b:a', '128k');
+};
+
 /** The length of three segments. */
 export const QUALITY_SECONDS = 12;
 const contents = {

@@ -25,10 +25,10 @@ const endedChildrenSeconds = () => {
  * Starts a program; `ended` resolves to its wall time and CPU time. Only one may end at a time for
  * the CPU time to be its own.
  */
-export const start = (name, args) => {
+export const start = (name, args, { stdout = 'ignore' } = {}) => {
   const startedMs = performance.now();
   const cpuSeconds = endedChildrenSeconds();
-  const child = spawn(name, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(name, args, { env, stdio: ['ignore', stdout, 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += chunk;
@@ -40,7 +40,7 @@ export const start = (name, args) => {
       else resolve({ ms: performance.now() - startedMs, cpuSeconds: endedChildrenSeconds() - cpuSeconds });
     });
   });
-  return { pid: child.pid, startedMs, ended, stop: (signal = 'SIGTERM') => child.kill(signal) };
+  return { pid: child.pid, stdout: child.stdout, startedMs, ended, stop: (signal = 'SIGTERM') => child.kill(signal) };
 };
 
 export const ffmpeg = (...args) => start('ffmpeg', ['-nostdin', '-hide_banner', '-v', 'error', '-y', ...args]);

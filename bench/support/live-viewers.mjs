@@ -1,0 +1,73 @@
+// Many viewers of a live stream, in a process of their own: each holds a request for a playlist
+// that does not exist yet.
+import { fork } from 'node:child_process';
+import { Agent, get } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { nextPlace } from '../live/live-streams.mjs';
+
+const self = fileURLToPath(import.meta.url);
+
+/**
+ * `count` viewers of the media playlist `url` for `seconds`.
+ * @returns {Promise<{responses: number, failed: number, spreadsMs: number[]}>} `spreadsMs`: from
+ * the first viewer who has a part to the last one, for each part
+ */
+export const watchWith = (url, { count, seconds }) =>
+  new Promise((resolve, reject) => {
+    const child = fork(self, ['watch']);
+    child.once('message', resolve);
+    child.once('error', reject);
+    child.once('exit', (code) => code !== 0 && reject(new Error(`the viewers ended with ${code}`)));
+    child.send({ url, count, seconds });
+  });
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+const read = (url) =>
+  new Promise((resolve, reject) => {
+    get(url, { agent }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve(text) : reject(new Error(`${response.statusCode}`)),
+      );
+    }).on('error', reject);
+  });
+
+const watch = async ({ url, count, seconds }) => {
+  const arrivals = new Map();
+  let responses = 0;
+  let failed = 0;
+  const untilMs = performance.now() + seconds * 1000;
+  const first = nextPlace(await read(url));
+  const view = async () => {
+    let place = first;
+    while (performance.now() < untilMs) {
+      try {
+        const text = await read(`${url}?_HLS_msn=${place.segment}&_HLS_part=${place.part}`);
+        const nowMs = performance.now();
+        responses += 1;
+        place = nextPlace(text);
+        const name = `${place.segment}.${place.part}`;
+        const seen = arrivals.get(name) ?? { firstMs: nowMs, viewers: 0 };
+        arrivals.set(name, { ...seen, lastMs: nowMs, viewers: seen.viewers + 1 });
+      } catch {
+        failed += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: count }, view));
+  const whole = [...arrivals.values()].filter(({ viewers }) => viewers > count / 2);
+  return { responses, failed, spreadsMs: whole.map(({ firstMs, lastMs }) => lastMs - firstMs) };
+};
+
+if (process.argv[2] === 'watch') {
+  process.once('message', async (job) => {
+    process.send(await watch(job));
+    process.disconnect();
+    agent.destroy();
+  });
+}
