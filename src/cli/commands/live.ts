@@ -1,5 +1,5 @@
 import type { Config } from '../../config/options.js';
-import { KinoraError } from '../../lib/errors.js';
+import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { type ApiCall, connectApi, PAGE } from '../support/api-client.js';
 import { type PlaybackId, playerUrl, timeOf } from '../support/assets.js';
@@ -32,15 +32,30 @@ const AN_ID = 'gN5qTx8WbK1vJ6yHf0ZpR4uLdE2mC7aBgN5qTx8W';
 /** What the console is told beyond the API: where encoders send, and whether one is connected. */
 const CONSOLE_STREAMS = '/console/api/live-streams';
 
-/** Only for valid IDs: an empty one, or `..`, would change the path. */
-const checkId = (id: string): string => {
-  if (isId(id)) return id;
-  throw new KinoraError('not_found', { messages: [`There is no live stream with the id ${JSON.stringify(id)}.`] });
+/**
+ * A request about a live stream; its ID stands between the two parts of the path.
+ * @throws KinoraError `not_found`, with advice
+ */
+const callOf = async <T>(
+  api: ApiCall,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  base: string,
+  id: string,
+  rest = '',
+): Promise<T> => {
+  const unknown = new KinoraError('not_found', {
+    messages: [`There is no live stream with the id ${JSON.stringify(id)}.`, 'kinora live list shows them.'],
+  });
+  // An empty one, or `..`, would change the path.
+  if (!isId(id)) throw unknown;
+  const { data } = await api<T>(method, `${base}/${id}${rest}`).catch((error: unknown) => {
+    throw isKinoraError(error, 'not_found') ? unknown : error;
+  });
+  return data;
 };
-const pathOf = (id: string): string => `${STREAMS}/${checkId(id)}`;
 
-const getDetails = async (api: ApiCall, id: string): Promise<LiveStreamDetails> =>
-  (await api<LiveStreamDetails>('GET', `${CONSOLE_STREAMS}/${checkId(id)}`)).data;
+const getDetails = (api: ApiCall, id: string): Promise<LiveStreamDetails> =>
+  callOf<LiveStreamDetails>(api, 'GET', CONSOLE_STREAMS, id);
 
 /** The status of the API, and whether an encoder is connected. */
 const statusOf = ({ status, connected }: ApiLiveStream): string => {
@@ -185,7 +200,7 @@ const change = (
   summary: string,
   words: string,
   { method, path }: { readonly method: 'PUT' | 'DELETE'; readonly path: string },
-  state: string,
+  sentence: (id: string) => string,
 ): Command => ({
   summary,
   args: ['<id>'],
@@ -194,9 +209,9 @@ const change = (
   examples: [`kinora live ${words} ${AN_ID}`, `kinora live ${words} ${AN_ID} --json`],
   run: async ({ config, args, flags }) => {
     const id = args[0]!;
-    await (await connectApi(config))(method, `${pathOf(id)}${path}`);
+    await callOf(await connectApi(config), method, STREAMS, id, path);
     if (flags['--json']) printJson({ id });
-    else print(`${id} is ${state}.`);
+    else print(sentence(id));
     return 0;
   },
 });
@@ -208,10 +223,10 @@ const resetKey: Command = {
   settings: apiSettings,
   examples: [`kinora live reset-key ${AN_ID}`, `kinora live reset-key ${AN_ID} --json`],
   run: async ({ config, args, flags }) => {
-    const path = `${pathOf(args[0]!)}/reset-stream-key`;
-    const { data } = await (await connectApi(config))<ApiLiveStream>('POST', path);
-    if (flags['--json']) printJson(data);
-    else print(data.stream_key);
+    const api = await connectApi(config);
+    const stream = await callOf<ApiLiveStream>(api, 'POST', STREAMS, args[0]!, '/reset-stream-key');
+    if (flags['--json']) printJson(stream);
+    else print(stream.stream_key);
     return 0;
   },
 };
@@ -221,19 +236,29 @@ export const liveCommands: Readonly<Record<string, Command>> = {
   'live list': list,
   'live show': show,
   'live watch': watch,
-  'live complete': change('end the broadcast', 'complete', { method: 'PUT', path: '/complete' }, 'complete'),
+  'live complete': change(
+    'end the broadcast',
+    'complete',
+    { method: 'PUT', path: '/complete' },
+    (id) => `The broadcast of ${id} has ended.`,
+  ),
   'live disable': change(
     'end the broadcast and refuse encoders',
     'disable',
     { method: 'PUT', path: '/disable' },
-    'disabled',
+    (id) => `${id} is disabled.`,
   ),
-  'live enable': change('accept encoders again', 'enable', { method: 'PUT', path: '/enable' }, 'enabled'),
+  'live enable': change(
+    'accept encoders again',
+    'enable',
+    { method: 'PUT', path: '/enable' },
+    (id) => `${id} is enabled.`,
+  ),
   'live reset-key': resetKey,
   'live delete': change(
     'end the broadcast and delete the live stream; recordings stay',
     'delete',
     { method: 'DELETE', path: '' },
-    'deleted',
+    (id) => `${id} is deleted.`,
   ),
 };

@@ -49,7 +49,7 @@ it('a live stream is created, watched while it is on air, completed, disabled, e
   expect(await kinora('list', '--status', 'active')).toMatch(new RegExp(`^${id} +live +\\S.* +low +Harbor$`, 'm'));
   expect(await kinora('list', '--status', 'disabled')).not.toContain(id);
 
-  expect(await kinora('complete', id)).toBe(`${id} is complete.\n`);
+  expect(await kinora('complete', id)).toBe(`The broadcast of ${id} has ended.\n`);
   expect(fieldOf(await kinora('show', id), 'latest recording')).toBe(assetId);
   const newKey = (await kinora('reset-key', id)).trim();
   expect(newKey).not.toBe(key);
@@ -63,6 +63,13 @@ it('a live stream is created, watched while it is on air, completed, disabled, e
   expect(await kinora('delete', id)).toBe(`${id} is deleted.\n`);
   expect(await watching.exited).toBe(0);
   expect(watching.output()).toMatch(/ {2}video\.live_stream\.deleted\n$/);
-  const { status, stderr } = await runCli(['live', 'show', id], env());
-  expect([status, stderr]).toEqual([1, expect.stringContaining("doesn't exist")]);
+  for (const args of [
+    ['show', id],
+    ['enable', id],
+    ['reset-key', '..'],
+  ]) {
+    const { status, stderr } = await runCli(['live', ...args], env());
+    const sentence = `kinora: There is no live stream with the id "${args[1]}".`;
+    expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  }
 });
