@@ -24,12 +24,15 @@ export class FileUpload implements Publisher {
   #upload: MultipartUpload | undefined;
   #sizeBytes = 0;
   #partBytes = PART_BYTES;
+  /** The file had parts when it was opened: another process may have sent them. */
+  #isResumed: boolean | undefined;
 
   constructor(options: FileUploadOptions) {
     this.#options = options;
   }
 
   onStored(storedBytes: number): void {
+    this.#isResumed ??= storedBytes > this.#partBytes;
     if (storedBytes < this.#sizeBytes) this.#abort();
     this.#sizeBytes = storedBytes;
     if (storedBytes > this.#partBytes) this.#open().grow(storedBytes);
@@ -48,6 +51,7 @@ export class FileUpload implements Publisher {
   async publish(): Promise<void> {
     const { copies, key, path } = this.#options;
     await copies.adopt(key, path, await this.#finish());
+    if (this.#isResumed) await this.#abortEarlier().catch(() => undefined);
   }
 
   onEnd(): void {
@@ -97,6 +101,13 @@ export class FileUpload implements Publisher {
     const { objects, key, path, limit } = this.#options;
     this.#upload ??= new MultipartUpload({ objects, key, path, partBytes: this.#partBytes, limit });
     return this.#upload;
+  }
+
+  /** Of a process that was killed. What fails is left to the lifecycle rule of the bucket. */
+  async #abortEarlier(): Promise<void> {
+    const { objects, key } = this.#options;
+    for (const upload of await objects.listParts(key))
+      if (upload.key === key) await objects.abortParts(key, upload.uploadId);
   }
 
   #abort(): void {

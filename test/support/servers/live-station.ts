@@ -27,6 +27,8 @@ interface StationOptions {
   readonly dataDir?: string;
   /** Variables without the `KINORA_` prefix. */
   readonly options?: Readonly<Record<string, string>>;
+  /** Of the video that encoders send, in Mb/s; by default, what the picture needs. */
+  readonly megabits?: number;
 }
 
 /** A server that receives live streams, as a process, with encoders that send to it. */
@@ -38,7 +40,7 @@ export class LiveStation {
   readonly #options: Readonly<Record<string, string>>;
   readonly #publishers: Publisher[] = [];
 
-  private constructor({ dataDir = makeDataDir(), options = {} }: StationOptions, rtmpPort: number) {
+  private constructor({ dataDir = makeDataDir(), options = {}, megabits }: StationOptions, rtmpPort: number) {
     this.dataDir = dataDir;
     this.#options = { LIVE_RUNGS: '0', ...options, RTMP_PORT: String(rtmpPort) };
     writeMedia(
@@ -52,7 +54,7 @@ export class LiveStation {
           rate: [30, 1],
           gop: 30,
           bFrames: 0,
-          options: { preset: 'veryfast', crf: '30', 'x264-params': 'scenecut=0:open-gop=0:threads=1' },
+          options: { preset: 'veryfast', ...rateOf(megabits) },
         },
         audio: { encoder: 'aac', sampleRate: 48_000, channels: 2, bitRate: 96_000 },
       },
@@ -140,6 +142,14 @@ export class LiveStation {
     return readFrames(played.variants.at(-1)!).map(({ counter }) => counter);
   }
 }
+
+const X264 = 'scenecut=0:open-gop=0:threads=1';
+
+/** With filler in place of what the picture does not need. */
+const rateOf = (megabits: number | undefined): Record<string, string> =>
+  megabits === undefined
+    ? { crf: '30', 'x264-params': X264 }
+    : { b: `${megabits}M`, maxrate: `${megabits}M`, bufsize: `${megabits}M`, 'x264-params': `${X264}:nal-hrd=cbr` };
 
 /** Counters that follow each other, over repetitions of the file. */
 export const isContinuous = (counters: readonly number[]): boolean =>
