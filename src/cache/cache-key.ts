@@ -19,6 +19,9 @@ export const assetPath = (assetId: string): string => `${assetId.slice(0, 2)}/${
 /** The asset of a path. */
 export const assetOf = (path: string): string => path.split('/')[1]!;
 
+/** The rendition of a path. */
+export const renditionOf = (path: string): string => path.split('/')[3]!;
+
 /** Matches every version of the plan. */
 export const isOfRendition = (path: string, assetId: string, rendition: string): boolean => {
   const prefix = `${assetPath(assetId)}/`;

@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KinoraError } from '../lib/errors.js';
 import { makeDirectory } from '../lib/make-directory.js';
-import { assertSafeKey, assetOf, assetPath, type CacheKey, isOfRendition, keyPath } from './cache-key.js';
+import { assertSafeKey, assetOf, assetPath, type CacheKey, isOfRendition, keyPath, renditionOf } from './cache-key.js';
 import { type CachedFile, CachedFiles, type CachedFilesOptions } from './cached-files.js';
 import { type Producer, Productions } from './productions.js';
 
@@ -98,6 +98,13 @@ export class SegmentStore {
     await this.productions.endRemoved((key) => key.assetId === assetId && key.rendition === rendition);
     for (const path of [...this.files.paths()])
       if (isOfRendition(path, assetId, rendition)) await this.files.discard(path);
+  }
+
+  /** Deletes the files of all renditions that are not wanted. */
+  async removeRenditions(isUnwanted: (assetId: string, rendition: string) => boolean): Promise<void> {
+    await this.productions.endRemoved((key) => isUnwanted(key.assetId, key.rendition));
+    for (const path of [...this.files.paths()])
+      if (isUnwanted(assetOf(path), renditionOf(path))) await this.files.discard(path);
   }
 
   async stop(): Promise<void> {

@@ -82,6 +82,8 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       }
     };
     await Promise.all(interrupted.map(resume));
+    const goingOn = new Set(interrupted.map(({ assetId }) => assetId));
+    this.#warnOfFailure(this.#deps.rungs.sweep((assetId) => goingOn.has(assetId)));
   }
 
   async stop(limitMs: number): Promise<void> {
@@ -198,11 +200,16 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     const ended = this.#byAsset.get(assetId);
     this.#after(STREAM_AFTER_END_MS, () => {
       if (this.#byStream.get(liveStreamId) === ended) this.#byStream.delete(liveStreamId);
+      if (ended) this.#warnOfFailure(this.#deps.rungs.end(ended));
     });
     this.#after(ASSET_AFTER_END_MS, () => {
       this.#byAsset.delete(assetId);
-      if (ended) void this.#deps.rungs.close(ended);
+      if (ended) this.#warnOfFailure(this.#deps.rungs.close(ended));
     });
+  }
+
+  #warnOfFailure(cleaning: Promise<void>): void {
+    cleaning.catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'files of live rungs not removed'));
   }
 
   #after(ms: number, run: () => void): void {

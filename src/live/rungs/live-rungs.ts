@@ -10,6 +10,7 @@ import type { VideoFacts } from '../../media/source/source-facts.js';
 import { FileProducer } from '../../packager/file-producer.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { RungFeed, type RungFeedDeps } from './rung-feed.js';
+import { LIVE_PREFIX } from './rung-maker.js';
 import { RungTrack } from './rung-track.js';
 
 export interface LiveRungsDeps extends Omit<RungFeedDeps, 'files' | 'pool'> {
@@ -69,15 +70,31 @@ export class LiveRungs {
     }
   }
 
-  /** After a broadcast. */
+  /** A while after the end of a broadcast: what viewers still ask for is made on request. */
+  async end(feed: LiveFeed): Promise<void> {
+    if (feed instanceof RungFeed) await feed.stop();
+  }
+
+  /** Nobody asks for the rungs of a broadcast any more. */
   async close(feed: LiveFeed): Promise<void> {
     if (!(feed instanceof RungFeed)) return;
     this.#feeds.delete(feed);
     await feed.stop();
+    await this.#removeFiles((assetId) => assetId === feed.assetId);
+  }
+
+  /** Removes what an earlier process has left, but for broadcasts that go on. */
+  sweep(goesOn: (assetId: string) => boolean): Promise<void> {
+    return this.#removeFiles((assetId) => !goesOn(assetId));
   }
 
   async stop(): Promise<void> {
     await Promise.all([...this.#feeds].map((feed) => feed.stop()));
+  }
+
+  async #removeFiles(isUnwanted: (assetId: string) => boolean): Promise<void> {
+    const { store } = this.#deps;
+    await store.removeRenditions((assetId, rendition) => rendition.startsWith(LIVE_PREFIX) && isUnwanted(assetId));
   }
 
   async #probe(feed: LiveFeed, name: string): Promise<VideoFacts | undefined> {

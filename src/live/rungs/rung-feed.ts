@@ -105,10 +105,11 @@ export class RungFeed implements LiveFeed {
     }
   }
 
-  /** Ends the media process. What was recorded can still be read. */
+  /** Ends the media process and forgets what it made. What was recorded can still be read. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#session?.stop();
+    for (const track of this.#tracks.values()) track.lose(0);
   }
 
   /** The recorded video announces more than the rung below it. */

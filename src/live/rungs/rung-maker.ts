@@ -11,6 +11,8 @@ import { mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import type { RungTrack } from './rung-track.js';
 
+/** Of renditions in the cache, which nobody asks for when the asset has its own plan. */
+export const LIVE_PREFIX = 'live-';
 /** The demuxer of a fragmented MP4. */
 const FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 
@@ -33,7 +35,7 @@ export const makeRungSegment = async (
   while (first > 0 && !segments[first]!.independent) first -= 1;
   const { rung } = track;
   const { timescale } = track.state.info;
-  const key = { assetId: feed.assetId, plan: GENERATION, rendition: `live-${rung.name}`, file: `${number}.m4s` };
+  const key = { assetId: feed.assetId, plan: GENERATION, rendition: LIVE_PREFIX + rung.name, file: `${number}.m4s` };
   const { path } = await files.get({
     key,
     keys: [key],

@@ -269,6 +269,29 @@ test.each([1, 2, 3, 4])('no version of a playlist breaks a rule, whatever is sen
   check();
 });
 
+test('text that is kept of a long broadcast is that which is written without it', () => {
+  const track = new GrowingTrack(liveVideo, 1000);
+  // Only playlists without a query are kept.
+  const compare = (): void => {
+    const unkept = write(track.state, { range: 'event', query: '?x' });
+    expect(write(track.state, { range: 'event' })).toBe(unkept.replaceAll('?x', ''));
+  };
+  for (let number = 0; number < 900; number += 1) {
+    const discontinuity = number % 97 === 96;
+    track.begin({ discontinuity, config: Math.floor(number / 97) % 3, gapMs: discontinuity ? 700 : 0 });
+    for (let part = 0; part < 3; part += 1) track.part(PART);
+    track.complete();
+    if (number % 50 === 49) compare();
+  }
+  compare();
+  const clip = { clock: 'asset', startSeconds: 100, endSeconds: 700 } as const;
+  expect(write(track.state, { range: clip })).toBe(
+    write(track.state, { range: clip, query: '?x' }).replaceAll('?x', ''),
+  );
+  track.end();
+  compare();
+});
+
 test('the multivariant playlist lists the copied rung first', () => {
   const tracks = [
     new GrowingTrack(liveVideo).state,

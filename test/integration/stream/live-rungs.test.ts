@@ -48,7 +48,7 @@ const start = async (name: EncodedName, { isTest = false, maxRungs = 4 } = {}) =
   const recording = await FakeLiveFeed.open(name);
   recording.grow(3);
   const feed = await rungs.open(recording, { isTest });
-  return { recording, feed, temporaryDir };
+  return { recording, feed, rungs, dir, temporaryDir };
 };
 
 const lastOf = (feed: LiveFeed, name: string) => feed.track(name)!.segments.at(-1);
@@ -124,6 +124,26 @@ describe('rungs of a broadcast', () => {
     expect(first).toMatchObject({ number: FIRST_SEGMENT, parts: [], complete: true });
     const bytes = await feed.read('270p', FIRST_SEGMENT + 2);
     expect(countersOf([feed.init('270p', 0)!, bytes!])).toEqual(numbers(120, 60));
+  });
+
+  it('leave nothing in the cache when nobody asks for them any more', async () => {
+    const { recording, feed, rungs, dir } = await start('live-480p.mp4');
+    const cached = (): string[] =>
+      readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('/live-270p/'));
+    recording.grow(100);
+    recording.end();
+    const bytes = await feed.read('270p', FIRST_SEGMENT);
+    expect(cached()).toHaveLength(1);
+    await rungs.end(feed);
+    expect(Buffer.from((await feed.read('270p', FIRST_SEGMENT))!).equals(bytes!)).toBe(true);
+    await rungs.close(feed);
+    expect(cached()).toEqual([]);
+    // What a process leaves that was killed.
+    await feed.read('270p', FIRST_SEGMENT);
+    await rungs.sweep((assetId) => assetId === feed.assetId);
+    expect(cached()).toHaveLength(1);
+    await rungs.sweep(() => false);
+    expect(cached()).toEqual([]);
   });
 
   it('go on in the same segment after their process was killed', async () => {
