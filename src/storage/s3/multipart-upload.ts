@@ -23,8 +23,8 @@
  * | the end of the write           | file is sent again and replaces it.| lease finds it with its size.     |
  * | after the end, before cleaning | Nothing remains.                   | Tails remain until the sweep.     |
  *
- * What remains of an upload is removed with its asset (`deletePrefix`), at the end of the write that
- * continues it (`FileUpload`, `discardShared`), or by the lifecycle rule that
+ * What remains of an upload is removed with its asset (`deletePrefix`), at the end of the write
+ * that continues it (`FileUpload`, `discardShared`), or by the lifecycle rule that
  * docs/operating/storage.md demands of the bucket.
  */
 import type { LimitFunction } from 'p-limit';

@@ -79,13 +79,17 @@ it('is opened and finished with few reads, and keeps little of old parts in memo
   recording.beginSession(0, 'content');
   recording.write({ kind: 'video-config', config: { codec: 'avc', record: AVCC } });
   recording.write({ kind: 'audio-config', config: { codec: 'aac', record: AAC_LC_48K_STEREO } });
-  let sounds = 0;
+  let audioFrames = 0;
   for (let frame = 0; frame < SECONDS * FRAMES_PER_SECOND; frame++) {
     ms = Math.round((frame * 1000) / FRAMES_PER_SECOND);
     const data = Buffer.alloc(40, frame);
     recording.write({ kind: 'video', dtsMs: ms, compositionMs: 0, isKey: frame % 60 === 0, data });
-    for (; (sounds * 1024) / 48 <= ms; sounds++)
-      recording.write({ kind: 'audio', dtsMs: Math.round((sounds * 1024) / 48), data: Buffer.alloc(6, sounds) });
+    for (; (audioFrames * 1024) / 48 <= ms; audioFrames++)
+      recording.write({
+        kind: 'audio',
+        dtsMs: Math.round((audioFrames * 1024) / 48),
+        data: Buffer.alloc(6, audioFrames),
+      });
     if (frame % 60 === 59) await store.settled();
   }
   // What playlists no longer list.
