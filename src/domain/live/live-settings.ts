@@ -2,6 +2,11 @@ import type { Row } from '../../db/schema.js';
 
 /** The reconnect window of a live stream that has none of its own, in seconds. */
 const DEFAULT_RECONNECT_SECONDS = { standard: 60, reduced: 0, low: 0 } as const;
+/**
+ * hls.js 1.7 forgets the loaded parts of a segment with the number 0, and loads the same part again
+ * and again.
+ */
+const FIRST_SEQUENCE = 1;
 /** A test stream may send for five minutes. */
 const MAX_TEST_SECONDS = 300;
 
@@ -35,6 +40,10 @@ export interface LiveSettings {
   readonly nextDiscontinuity: number;
 }
 
+/** Media sequence number of the first segment of the next broadcast. */
+export const nextSequenceOf = ({ next_sequence: next }: Pick<Row<'live_stream'>, 'next_sequence'>): number =>
+  Math.max(FIRST_SEQUENCE, next);
+
 export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
   const window = reconnectSeconds(row);
   return {
@@ -52,7 +61,7 @@ export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
     audioOnly: row.audio_only,
     isTest: row.is_test,
     srtPassphrase: row.srt_passphrase,
-    nextSequence: row.next_sequence,
+    nextSequence: nextSequenceOf(row),
     nextDiscontinuity: row.next_discontinuity,
   };
 };

@@ -20,7 +20,7 @@ import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 import { type EndedBroadcast, endBroadcast, stopSimulcast } from './end-broadcast.js';
-import { type LiveSettings, liveSettingsOf } from './live-settings.js';
+import { type LiveSettings, liveSettingsOf, nextSequenceOf } from './live-settings.js';
 import { readNewAsset } from './new-asset.js';
 import { recordLiveEvent, recordSimulcastEvent } from './record-live-event.js';
 
@@ -102,8 +102,8 @@ export class LiveStates {
       if (stream.status === 'disabled') return false;
       const assetId = stream.active_asset_id ?? newId();
       const isNew = stream.active_asset_id === null;
-      const { next_sequence: nextSequence, next_discontinuity: nextDiscontinuity } = stream;
-      const started = { assetId, isNew, nextSequence, nextDiscontinuity };
+      const nextSequence = nextSequenceOf(stream);
+      const started = { assetId, isNew, nextSequence, nextDiscontinuity: stream.next_discontinuity };
       if (stream.recording && !isNew) return started;
       if (isNew) await this.#createAsset(tx, stream, assetId, startedAt);
       else await this.#addRecordingTime(tx, assetId, startedAt);

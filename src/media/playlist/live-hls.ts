@@ -115,7 +115,8 @@ export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined 
   if (window.first >= window.end) return undefined;
   const skips = input.skip && !window.isComplete;
   const skipped = skips ? window.end - window.first - countNear(state, window, times, SKIP_TARGETS) : 0;
-  const firstNear = window.end - countNear(state, window, times, PART_TARGETS);
+  // Where audio ends before the last part of video, hls.js 1.7 would never see the end.
+  const firstNear = window.end - (window.isComplete ? 0 : countNear(state, window, times, PART_TARGETS));
   const isDiscontinuity = ({ discontinuity }: LiveSegment): boolean => discontinuity;
   const discontinuities = input.firstDiscontinuity + segments.slice(0, window.first).filter(isDiscontinuity).length;
   return [

@@ -106,7 +106,7 @@ it('makes one asset of a broadcast, with events in order', async () => {
     reconnectSeconds: 60,
     usesSlate: false,
     maxDurationSeconds: 43_200,
-    nextSequence: 0,
+    nextSequence: 1,
   });
   await states.connected(id, 'rtmp');
   expect(await stream(id)).toMatchObject({ status: 'idle' });

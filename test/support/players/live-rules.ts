@@ -79,14 +79,16 @@ const ruleSegments = (list: LivePlaylist): string[] => {
   return [...found, ...ruleParts(list)];
 };
 
-const ruleParts = ({ segments, partTarget, targetSeconds, tags }: LivePlaylist): string[] => {
+const ruleParts = ({ segments, partTarget, targetSeconds, tags, ended }: LivePlaylist): string[] => {
   if (partTarget === undefined) return [];
   const found: string[] = [];
   const distances = distancesOf(segments);
   for (const [index, { number, uri, seconds, parts }] of segments.entries()) {
     if (distances[index]! >= 3 * targetSeconds + ROUNDING && parts.length > 0)
       found.push(`${number} has parts more than 3 target durations from the edge`);
-    if (distances[index]! < 3 * targetSeconds - ROUNDING && parts.length === 0) found.push(`${number} has no parts`);
+    // Nobody starts at the edge of a playlist that has ended.
+    const isNear = !ended && distances[index]! < 3 * targetSeconds - ROUNDING;
+    if (isNear && parts.length === 0) found.push(`${number} has no parts`);
     for (const [at, part] of parts.entries()) {
       if (part.seconds > partTarget + ROUNDING) found.push(`${part.uri} is longer than PART-TARGET`);
       if (at < parts.length - 1 && part.seconds < LEAST_PART * partTarget)
@@ -143,7 +145,7 @@ const ruleSame = (a: ListedSegment, b: ListedSegment, distance: number, list: Li
   if (a.discontinuity !== b.discontinuity) found.push(`the discontinuity of ${number} changed`);
   if (a.programMs !== undefined && b.programMs !== undefined && a.programMs !== b.programMs)
     found.push(`the program time of ${number} changed`);
-  if (b.parts.length > 0 || distance < 3 * list.targetSeconds - ROUNDING)
+  if (b.parts.length > 0 || (!list.ended && distance < 3 * list.targetSeconds - ROUNDING))
     for (const [index, part] of a.parts.entries())
       if (!isSamePart(part, b.parts[index])) found.push(`${part.uri} changed or was removed`);
   return found;
