@@ -298,7 +298,7 @@ export class Broadcast {
     const recording = this.#recording;
     if (!recording) return;
     recording.endSession();
-    this.#times.end(recording.durationSeconds);
+    this.#times.end(recording.durationSeconds, recording.sessionStartMs);
   }
 
   #disconnected(publisher: Publisher): void {

@@ -32,7 +32,15 @@ export class SessionTimes {
     } else this.#startSeconds = recordedSeconds - (this.#times.at(-1)?.duration ?? 0);
   }
 
-  end(recordedSeconds: number): void {
+  /**
+   * @param startedMs wall clock of the first frame, by which clips find the same frames as while
+   * they were on air
+   */
+  end(recordedSeconds: number, startedMs?: number): void {
+    const last = this.#times.at(-1);
+    const isFirst = last?.duration === 0;
+    if (isFirst && startedMs !== undefined)
+      this.#times[this.#times.length - 1] = { ...last, started_at: new Date(startedMs).toISOString() };
     this.#setLast(recordedSeconds - this.#startSeconds);
   }
 

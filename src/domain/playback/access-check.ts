@@ -200,7 +200,8 @@ export class AccessCheck {
  */
 const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], playable: Playable) => unknown>> = {
   v: (claims, playable) => {
-    const parsed = parsePlaybackModifiers(claims, durationOf(playable), isOnAir(playable));
+    const program = isOnAir(playable) ? 'live' : playable.recordedSessions;
+    const parsed = parsePlaybackModifiers(claims, durationOf(playable), program);
     if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
   },
   t: (claims, playable) => parseThumbnailParameters(claims, isOnAir(playable)),

@@ -19,9 +19,13 @@ const labelOf = ({ width, height }: Size): number => {
  * other resolutions forbid it. `size` is that of its frames; undefined for audio, which no
  * resolution claim forbids.
  */
-export const allowsFile = ({ plan }: ReadyPlayable, { signed, modifiers }: Access, size: Size | undefined): boolean => {
+export const allowsFile = (
+  { plan, recordedSessions }: ReadyPlayable,
+  { signed, modifiers }: Access,
+  size: Size | undefined,
+): boolean => {
   if (!signed) return true;
-  const claims = parsePlaybackModifiers(modifiers, plan.durationSeconds);
+  const claims = parsePlaybackModifiers(modifiers, plan.durationSeconds, recordedSessions);
   if ('invalid' in claims) return false;
   const { assetStartSeconds = 0, assetEndSeconds = plan.durationSeconds, maxResolution, minResolution } = claims;
   if (assetStartSeconds > 0 || assetEndSeconds < plan.durationSeconds) return false;

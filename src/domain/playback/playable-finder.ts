@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Database, Queryable } from '../../db/database.js';
+import type { RecordingTime } from '../../db/schema.js';
 import { findUploadById } from '../../db/tables/assets/upload.js';
 import {
   type FoundLiveStream,
@@ -20,6 +21,7 @@ import {
 } from '../../media/plan/find-segment.js';
 import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/plan/plan-chapters.js';
+import type { RecordedSession } from '../../media/playlist/program-times.js';
 import { alternateAudioKey } from '../../storage/keys.js';
 import type { LiveFeed, LiveFeeds } from './live-feed.js';
 
@@ -46,8 +48,12 @@ export interface Playable {
   readonly plan?: Plan;
   /** The asset is preparing but can already be played; the results may still be withdrawn. */
   readonly early?: true;
+  /** Of the recording of a broadcast: when its parts were on air. */
+  readonly recordedSessions?: readonly RecordedSession[];
   /** The broadcast that is on air, or ended a moment ago. */
   readonly live?: LiveFeed;
+  /** It is on air, but this ID plays nothing that is not encrypted. */
+  readonly awaitsEncryption?: true;
 }
 
 /** Whether only the broadcast can be played: there is no plan of its asset yet. */
@@ -198,6 +204,7 @@ export class PlayableFinder {
       status: 'preparing',
       meta: meta ?? null,
       thumbnail_time: null,
+      recording_times: null,
       chapters: null,
       tracks: [],
       plan: null,
@@ -221,6 +228,7 @@ export class PlayableFinder {
       chapters: row.chapters?.chapters ?? [],
       thumbnailTime: row.thumbnail_time ?? undefined,
       tracks: row.tracks,
+      ...(row.recording_times && { recordedSessions: row.recording_times.map(sessionOf) }),
       plan: earlyPlan ?? plan ?? undefined,
       early: earlyPlan && true,
     };
@@ -229,8 +237,8 @@ export class PlayableFinder {
   #withBroadcast(playable: Playable): Playable {
     const { assetId, liveStreamId, policy } = playable;
     const live = liveStreamId === undefined ? this.#feeds.ofAsset(assetId) : this.#feeds.ofStream(liveStreamId);
-    // What is on air is not encrypted.
-    if (!live || policy === 'drm') return playable;
+    if (!live) return playable;
+    if (policy === 'drm') return playable.plan ? playable : { ...playable, awaitsEncryption: true };
     const before = this.#onAir.get(playable);
     if (before?.live === live) return before;
     const onAir: Playable = { ...playable, live, assetId: live.assetId, status: 'ready' };
@@ -275,6 +283,11 @@ const streamOf = (row: FoundLiveStream): Playable => ({
   meta: row.meta ?? {},
   chapters: [],
   tracks: [],
+});
+
+const sessionOf = ({ started_at: startedAt, duration = 0 }: RecordingTime): RecordedSession => ({
+  startedAtSeconds: Date.parse(startedAt) / 1000,
+  durationSeconds: duration,
 });
 
 /** An original can't be encrypted. */

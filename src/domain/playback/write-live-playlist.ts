@@ -19,7 +19,7 @@ export const LIVE_VERSION = 'live';
  * @throws KinoraError `invalid_parameters`
  */
 export const writeLiveMultivariant = ({ live, meta }: LivePlayable, access: Access, base: string): string => {
-  const modifiers = parsePlaybackModifiers(access.modifiers, Number.POSITIVE_INFINITY, true);
+  const modifiers = parsePlaybackModifiers(access.modifiers, Number.POSITIVE_INFINITY, 'live');
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
   const range = clipOf(modifiers);
   const clip = range && writeClip(range);

@@ -62,8 +62,11 @@ export const writeMultivariantPlaylist = (
 };
 
 /** @throws KinoraError `invalid_parameters` */
-export const readModifiers = ({ plan }: ReadyPlayable, access: Access): PlaybackModifiers => {
-  const modifiers = parsePlaybackModifiers(access.modifiers, plan.durationSeconds);
+export const readModifiers = (
+  { plan, recordedSessions }: ReadyPlayable,
+  { modifiers: values }: Access,
+): PlaybackModifiers => {
+  const modifiers = parsePlaybackModifiers(values, plan.durationSeconds, recordedSessions);
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
   return modifiers;
 };

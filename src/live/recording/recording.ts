@@ -97,6 +97,7 @@ export class Recording implements LiveFeed {
   #movie: RecordingMovie | undefined;
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
+  #hasSessionFrames = false;
   /** Wall clock of the session's first frame, and its time in ticks of video. */
   #anchor = { wallMs: 0, ticks: 0 };
 
@@ -186,6 +187,11 @@ export class Recording implements LiveFeed {
     return this.firstDiscontinuity + segments.filter(({ discontinuity }) => discontinuity).length;
   }
 
+  /** Wall clock of the first frame of the session, in milliseconds; undefined before it. */
+  get sessionStartMs(): number | undefined {
+    return this.#hasSessionFrames ? this.#anchor.wallMs : undefined;
+  }
+
   get durationSeconds(): number {
     return Math.max(0, ...this.#tracks.all.map(({ state, endTicks }) => endTicks / state.info.timescale));
   }
@@ -222,6 +228,7 @@ export class Recording implements LiveFeed {
   /** An encoder has connected, or a slate begins. */
   beginSession(wallMs: number, kind: SessionKind): void {
     this.#cutter.beginSession();
+    this.#hasSessionFrames = false;
     this.#writer.append([writeFact({ type: 'session', wallMs, kind })]);
   }
 
@@ -293,6 +300,7 @@ export class Recording implements LiveFeed {
   }
 
   #started(ticks: number): void {
+    this.#hasSessionFrames = true;
     this.#anchor = { wallMs: this.#options.clock.now().getTime(), ticks };
     if (this.#hasFrames) return;
     this.#hasFrames = true;

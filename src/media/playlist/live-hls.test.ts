@@ -112,7 +112,7 @@ describe('ranges', () => {
   test('an instant clip has the segments that contain its times, and ends with them', () => {
     const track = grown(20);
     const clip = (query: Record<string, string>) => {
-      const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, true);
+      const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, 'live');
       if ('invalid' in modifiers) throw new Error(modifiers.invalid);
       return readClip(writeClip(clipOf(modifiers)!))!;
     };
@@ -137,7 +137,7 @@ describe('ranges', () => {
     expect(parsePlaybackModifiers({ program_start_time: '1' }, 10)).toEqual({
       invalid: 'Invalid parameter: program_start_time',
     });
-    expect(parsePlaybackModifiers({ program_start_time: '9', program_end_time: '9' }, 10, true)).toEqual({
+    expect(parsePlaybackModifiers({ program_start_time: '9', program_end_time: '9' }, 10, 'live')).toEqual({
       invalid: 'Invalid parameter: program_start_time',
     });
   });
@@ -300,7 +300,7 @@ test('the multivariant playlist lists the copied rung first', () => {
     new GrowingTrack(liveAudio).state,
   ];
   const list = (query: Record<string, string>, of = tracks): string[] => {
-    const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, true);
+    const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, 'live');
     if ('invalid' in modifiers) throw new Error(modifiers.invalid);
     const uri = (child: { kind: string; rendition?: string }) => `live/${child.rendition}`;
     return liveMultivariantPlaylist({ tracks: of, modifiers, title: 'Harbor', uri }).split('\n');

@@ -1,5 +1,6 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
 import type { OriginalRendition, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
+import { type RecordedSession, recordedAt } from './program-times.js';
 
 /**
  * Requests that shape a playlist: query parameters of public playback ids, claims of signed ones.
@@ -36,13 +37,14 @@ const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio
 /**
  * Reads the modifiers among `values` (query parameters or claims; unknown names and empty values
  * are ignored, `null` is empty). An invalid value returns `{ invalid }` with the message for the
- * client: `Invalid parameter: <name>`. Only a broadcast has program times; it has no duration yet,
- * which is `Infinity`.
+ * client: `Invalid parameter: <name>`. Only broadcasts have program times. Of one that is `live`,
+ * they are returned, and its duration is `Infinity`; of a recording, they become times of the
+ * asset.
  */
 export const parsePlaybackModifiers = (
   values: Readonly<Record<string, unknown>>,
   durationSeconds: number,
-  isLive = false,
+  program?: 'live' | readonly RecordedSession[],
 ): PlaybackModifiers | { readonly invalid: string } => {
   const bad = (name: string): { invalid: string } => ({ invalid: `Invalid parameter: ${name}` });
   const texts = new Map<string, string>();
@@ -55,7 +57,7 @@ export const parsePlaybackModifiers = (
   const programTimes = texts.has('program_start_time') || texts.has('program_end_time');
   const assetTimes = texts.has('asset_start_time') || texts.has('asset_end_time');
   if (programTimes && assetTimes) return { invalid: 'Invalid parameter' };
-  if (programTimes && !isLive) return bad('program_start_time');
+  if (programTimes && program === undefined) return bad('program_start_time');
 
   for (const name of ['max_resolution', 'min_resolution'])
     if (texts.has(name) && !RESOLUTION.test(texts.get(name)!)) return bad(name);
@@ -74,13 +76,15 @@ export const parsePlaybackModifiers = (
     return bad('default_subtitles_lang');
 
   for (const name of TIMES) if (texts.has(name) && !NUMBER.test(texts.get(name)!)) return bad(name);
-  const [assetStartSeconds, assetEndSeconds, programStartSeconds, programEndSeconds] = TIMES.map((name) =>
-    texts.has(name) ? Number(texts.get(name)) : undefined,
-  );
+  const times = TIMES.map((name) => (texts.has(name) ? Number(texts.get(name)) : undefined));
+  const [programStartSeconds, programEndSeconds] = program === 'live' ? times.slice(2) : [];
+  const recorded = programTimes && Array.isArray(program) ? recordedClip(program, times.slice(2)) : undefined;
+  if (recorded && (recorded[0] >= recorded[1] || recorded[0] >= durationSeconds)) return bad('program_start_time');
+  const [assetStartSeconds, assetEndSeconds] = recorded ?? times;
   const start = assetStartSeconds ?? 0;
   if (assetTimes && (start < 0 || start >= durationSeconds || (assetEndSeconds ?? durationSeconds) <= start))
     return bad('asset_start_time');
-  if (programTimes && (programEndSeconds ?? Number.POSITIVE_INFINITY) <= (programStartSeconds ?? 0))
+  if (program === 'live' && (programEndSeconds ?? Number.POSITIVE_INFINITY) <= (programStartSeconds ?? 0))
     return bad('program_start_time');
 
   return {
@@ -96,6 +100,18 @@ export const parsePlaybackModifiers = (
     rokuTrickPlay: BOOLEANS.get(texts.get('roku_trick_play') ?? '') === true,
     addAudioOnly: BOOLEANS.get(texts.get('add_audio_only') ?? '') === true,
   };
+};
+
+/** Where sessions join, and so where segments begin, is only known to about a frame. */
+const JOIN_SECONDS = 0.05;
+
+/** From where to where a recording has what a clip by the wall clock shows. */
+const recordedClip = (
+  sessions: readonly RecordedSession[],
+  [start = 0, end = Number.POSITIVE_INFINITY]: readonly (number | undefined)[],
+): [startSeconds: number, endSeconds: number] => {
+  const [startSeconds, endSeconds] = [start, Math.max(start, end)].map((time) => recordedAt(sessions, time));
+  return [startSeconds! && startSeconds! + JOIN_SECONDS, Math.max(0, endSeconds! - JOIN_SECONDS)];
 };
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([

@@ -6,7 +6,9 @@ import type { Row } from '../../schema.js';
 
 /** What a viewer's request needs to know about a playback ID. */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'environment_id' | 'drm_configuration_id'> &
-  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters'> & { readonly asset_id: string };
+  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters' | 'recording_times'> & {
+    readonly asset_id: string;
+  };
 
 const TRACK_COLUMNS = [
   ...(['id', 'type', 'name', 'language_code', 'is_primary', 'closed_captions', 'text_source'] as const),
@@ -54,6 +56,7 @@ export const findPlayables = (
       'asset.meta',
       'asset.thumbnail_time',
       'asset.chapters',
+      'asset.recording_times',
       'asset_media.plan',
     ])
     .select(({ selectFrom }) =>

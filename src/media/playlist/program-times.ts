@@ -1,0 +1,20 @@
+/** A part of a recording that was recorded without a break. */
+export interface RecordedSession {
+  /** Wall clock of its first frame, in seconds since 1970. */
+  readonly startedAtSeconds: number;
+  readonly durationSeconds: number;
+}
+
+/**
+ * Where a recording is at a time of the wall clock, in seconds since its start. Nothing was
+ * recorded between two sessions: that time is where the second one begins.
+ */
+export const recordedAt = (sessions: readonly RecordedSession[], programSeconds: number): number => {
+  let seconds = 0;
+  for (const { startedAtSeconds, durationSeconds } of sessions) {
+    const inSession = programSeconds - startedAtSeconds;
+    if (inSession < durationSeconds) return seconds + Math.max(inSession, 0);
+    seconds += durationSeconds;
+  }
+  return seconds;
+};
