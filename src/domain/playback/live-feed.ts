@@ -1,4 +1,25 @@
+import type { ThumbnailParameters } from '../../media/image/parameters.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
+import type { Size } from '../../media/plan/ladder.js';
+import type { StillFormat } from '../../pool/protocol.js';
+
+/** A frame as an image file. */
+export interface LiveStill {
+  readonly bytes: Uint8Array;
+  /** The same request will always get this frame: it asked for a time that is over. */
+  readonly isFinal: boolean;
+}
+
+/** Frames of a broadcast as images. */
+export interface LiveStills {
+  /** Of frames as they are displayed. */
+  readonly size: Size;
+  /**
+   * The frame at `timeSeconds` of the broadcast, or the newest one, which may be some seconds old.
+   * @throws KinoraError `media_failed`, `media_crashed`, `unavailable`
+   */
+  get(parameters: ThumbnailParameters, format: StillFormat): Promise<LiveStill>;
+}
 
 /**
  * A broadcast as viewers read it, from its first playable segment until the asset is an ordinary
@@ -11,6 +32,8 @@ export interface LiveFeed {
   readonly firstDiscontinuity: number;
   /** Names of the tracks, the copied video first, lower rungs next, audio last. */
   readonly trackNames: readonly string[];
+  /** Absent when there is no video, or none that can be decoded. */
+  readonly stills?: LiveStills | undefined;
   /**
    * The track as it is; the same object until it changes. Undefined when there is no such track. A
    * rung that nobody watches has no segments: only `waitFor` starts its encoder.

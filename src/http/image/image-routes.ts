@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { writeImagePlaylist } from '../../domain/playback/write-image-playlist.js';
+import type { LivePlayable } from '../../domain/playback/write-live-playlist.js';
 import { IMAGES_RENDITION, renditionChild } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import {
   parseAnimatedParameters,
@@ -19,6 +21,7 @@ import {
   allowKeepingPlaylist,
   cacheFor,
   immutableFor,
+  isLive,
   type OpenedPlayback,
   type PlaybackOpener,
   requireReady,
@@ -36,6 +39,7 @@ export interface ImageDeps {
 }
 
 const THUMBNAILS = { jpg: 'jpg', jpeg: 'jpg', png: 'png', webp: 'webp' } as const;
+type ThumbnailFormat = (typeof THUMBNAILS)[keyof typeof THUMBNAILS];
 const TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif' } as const;
 const STORYBOARD_TEXTS = {
   vtt: { type: 'text/vtt; charset=utf-8', write: writeStoryboardVtt },
@@ -44,6 +48,8 @@ const STORYBOARD_TEXTS = {
 const DAY_SECONDS = 86_400;
 /** The default thumbnail time of an asset can change. */
 const DEFAULT_TIME_SECONDS = 60;
+/** With what the server keeps, the newest frame of a broadcast stays younger than ten seconds. */
+const NEWEST_SECONDS = 2;
 
 interface Params {
   readonly playbackId: string;
@@ -69,7 +75,9 @@ export const imageRoutes = ({ opener, images, imageUrl }: ImageDeps): FastifyPlu
 const thumbnailRoutes = (route: ViewerRoute, opener: PlaybackOpener, images: ImageDeps['images']): void => {
   for (const [extension, format] of Object.entries(THUMBNAILS)) {
     route<Params>(`/:playbackId/thumbnail.${extension}`, async (request, reply) => {
-      const opened = await openVideo(opener, request, reply, 't');
+      const playback = await opener.openAny(request, reply, request.params.playbackId, 't');
+      if (isLive(playback)) return sendLiveStill(request, reply, playback, format);
+      const opened = withVideo(playback);
       const { plan, thumbnailTime } = opened.playable;
       const parameters = parseThumbnailParameters(opened.access.modifiers);
       const image = planThumbnail(opened.video, parameters, thumbnailTime ?? plan.durationSeconds / 2, format);
@@ -77,6 +85,27 @@ const thumbnailRoutes = (route: ViewerRoute, opener: PlaybackOpener, images: Ima
       return sendImage(request, reply, images, opened, image, cacheFor(opened, maxAgeSeconds));
     });
   }
+};
+
+/** A frame of what is on air; without a time, the newest one. */
+const sendLiveStill = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  opened: OpenedPlayback<LivePlayable>,
+  format: ThumbnailFormat,
+): Promise<FastifyReply> => {
+  const { playable, access } = opened;
+  const parameters = parseThumbnailParameters(access.modifiers, true);
+  // A live stream has no time of its own that would name a frame.
+  if (playable.liveStreamId !== undefined && parameters.timeSeconds !== undefined)
+    throw invalidParameters('Invalid parameter');
+  const { stills } = playable.live;
+  if (!stills) throw new KinoraError('not_found');
+  const { bytes, isFinal } = await stills.get(parameters, format);
+  reply.header('cache-control', cacheFor(opened, isFinal ? DEFAULT_TIME_SECONDS : NEWEST_SECONDS));
+  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
+  const acquire = async () => ({ bytes, release: () => undefined });
+  return sendFile(request, reply, { etag, sizeBytes: bytes.length, acquire }, TYPES[format]);
 };
 
 const animatedRoutes = (route: ViewerRoute, opener: PlaybackOpener, images: ImageDeps['images']): void => {

@@ -1,9 +1,8 @@
 import type { AccessCheck, AccessRequest } from '../../domain/playback/access-check.js';
-import type { Playable } from '../../domain/playback/playable-finder.js';
+import { isOnAir, type Playable } from '../../domain/playback/playable-finder.js';
 import { isKinoraError } from '../../lib/errors.js';
+import { planStill, stillSize } from '../../media/image/geometry.js';
 import { parseThumbnailParameters } from '../../media/image/parameters.js';
-import type { Plan } from '../../media/plan/plan.js';
-import { planThumbnail } from '../../packager/image-jobs.js';
 import { withQuery } from './page-query.js';
 
 export interface EmbedSize {
@@ -21,11 +20,15 @@ export const DEFAULT_TITLE = 'Video';
 const UNKNOWN_SIZE: EmbedSize = { width: 1280, height: 720 };
 const THUMBNAIL_WIDTH = '640';
 
-/** The size of the largest rendition, in pixels. */
-export const videoSize = (plan: Plan | undefined): EmbedSize => {
-  const top = plan?.video?.renditions.at(-1);
-  return top ? { width: top.width, height: top.height } : UNKNOWN_SIZE;
+/** The size of the largest rendition, in pixels; undefined without video. */
+const frameSizeOf = (playable: Playable): EmbedSize | undefined => {
+  if (isOnAir(playable)) return playable.live.stills?.size;
+  const top = playable.plan?.video?.renditions.at(-1);
+  return top && { width: top.width, height: top.height };
 };
+
+/** The size of the player, in pixels. */
+export const videoSize = (playable: Playable): EmbedSize => frameSizeOf(playable) ?? UNKNOWN_SIZE;
 
 /** The largest size with the same proportions that fits both limits; at least one pixel. */
 export const fitSize = ({ width, height }: EmbedSize, maxWidth: number, maxHeight: number): EmbedSize => {
@@ -45,13 +48,13 @@ export const findThumbnail = async (
   token: string | undefined,
   base: string,
 ): Promise<EmbedThumbnail | undefined> => {
-  const video = playable.plan?.video;
-  if (!video) return undefined;
+  const frameSize = frameSizeOf(playable);
+  if (!frameSize) return undefined;
   const isPublic = playable.policy === 'public';
   const query = isPublic ? { width: THUMBNAIL_WIDTH } : { token };
   try {
     const { modifiers } = await access.check(playable, { ...viewer, query }, 't');
-    const { size } = planThumbnail(video, parseThumbnailParameters(modifiers), 0, 'jpg');
+    const size = stillSize(planStill(frameSize, parseThumbnailParameters(modifiers, isOnAir(playable))));
     return { url: withQuery(`${base}/${playable.playbackId}/thumbnail.jpg`, query), ...size };
   } catch (error) {
     if (isKinoraError(error, 'forbidden') || isKinoraError(error, 'invalid_parameters')) return undefined;

@@ -55,7 +55,7 @@ export class Oembed {
     if (!(await this.#isAllowed(playable, request, query))) return reject(reply, 401, 'This video is private.');
 
     const [maxWidth, maxHeight] = limits.map((limit) => (limit === undefined ? undefined : Number(limit)));
-    const size = embedSize(videoSize(playable.plan), maxWidth, maxHeight);
+    const size = embedSize(videoSize(playable), maxWidth, maxHeight);
     const title = playable.meta.title || DEFAULT_TITLE;
     const base = imageUrl ?? origin;
     const thumbnail = await findThumbnail(access, playable, accessRequest(request), pageTokens(query).thumbnail, base);

@@ -9,6 +9,7 @@ import { type LiveRungsPlan, planLiveRungs } from '../../media/plan/live-rungs.j
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { FileProducer } from '../../packager/file-producer.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
+import { RecordedStills } from './recorded-stills.js';
 import { RungFeed, type RungFeedDeps } from './rung-feed.js';
 import { LIVE_PREFIX } from './rung-maker.js';
 import { RungTrack } from './rung-track.js';
@@ -61,7 +62,9 @@ export class LiveRungs {
       const names = tracks.map(({ rung }) => rung.name);
       const { logger } = this.#deps;
       logger.info({ asset_id: feed.assetId, rungs: names, obstacle: plan.obstacle }, 'live rungs planned');
-      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, { plan, tracks });
+      const { filters, size } = plan;
+      const stills = new RecordedStills(this.#deps, { feed, copyName: name, filters, size });
+      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, { plan, tracks, stills });
       this.#feeds.add(rungs);
       return rungs;
     } catch (error) {

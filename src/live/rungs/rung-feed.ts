@@ -1,4 +1,4 @@
-import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import type { LiveFeed, LiveStills } from '../../domain/playback/live-feed.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
@@ -17,6 +17,7 @@ const LOOK_MS = 1_000;
 /** A recording with rungs, which are encoded only while somebody waits for them or reads them. */
 export class RungFeed implements LiveFeed {
   readonly trackNames: readonly string[];
+  readonly stills: LiveStills;
   readonly #deps: RungFeedDeps;
   readonly #feed: LiveFeed;
   /** The name of the recorded video in the recording. */
@@ -32,8 +33,13 @@ export class RungFeed implements LiveFeed {
     deps: RungFeedDeps,
     feed: LiveFeed,
     copyName: string,
-    { plan, tracks }: { readonly plan: LiveRungsPlan; readonly tracks: readonly RungTrack[] },
+    {
+      plan,
+      tracks,
+      stills,
+    }: { readonly plan: LiveRungsPlan; readonly tracks: readonly RungTrack[]; readonly stills: LiveStills },
   ) {
+    this.stills = stills;
     this.#deps = deps;
     this.#feed = feed;
     this.#copyName = copyName;

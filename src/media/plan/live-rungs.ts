@@ -1,6 +1,6 @@
 import type { Rational, VideoFacts } from '../source/source-facts.js';
 import { findCodecObstacle, findImageObstacle } from './copy-decision.js';
-import { displaySize, limitRungs, planLadder, type Rung } from './ladder.js';
+import { displaySize, limitRungs, planLadder, type Rung, type Size } from './ladder.js';
 import { isOriginalCodec } from './original-decision.js';
 import type { VideoFilters } from './plan.js';
 import { sourceFilters } from './video-filters.js';
@@ -17,6 +17,8 @@ export interface LiveRungsInput {
 export interface LiveRungsPlan {
   readonly filters: VideoFilters;
   readonly frameRate: Rational;
+  /** Of the highest variant. */
+  readonly size: Size;
   /** Highest first. */
   readonly rungs: readonly Rung[];
   /** Why the recorded video is not enough for all players. */
@@ -44,18 +46,20 @@ export const planLiveRungs = ({ video, bandwidth, isTest, maxRungs }: LiveRungsI
   const ladder = planLadder({ frame: displaySize(video), frameRate, quality: 'plus', maxResolutionTier: '2160p' });
   const encoded = ladder.map((rung) => ({ ...rung, encoder: { ...rung.encoder, bFrames: 0 } }));
   const top = encoded.at(-1)!;
+  const size = { width: top.width, height: top.height };
   const imageObstacle = findImageObstacle({ video, filters, top });
   const obstacle = findCodecObstacle({ video, filters }) ?? imageObstacle;
   const leastBandwidth = Math.max(bandwidth, Math.round(top.encoder.maxRate * LEAST_SHARE));
   if (obstacle === undefined) {
     const lower = limitRungs(keepSpread(encoded.slice(0, -1), leastBandwidth, maxRungs), leastBandwidth);
-    return { filters, frameRate, rungs: lower.toReversed(), copyName: top.name, leastBandwidth };
+    return { filters, frameRate, size, rungs: lower.toReversed(), copyName: top.name, leastBandwidth };
   }
   const rungs = [...keepSpread(encoded.slice(0, -1), top.bandwidth, maxRungs - 1), top].toReversed();
   const isOffered = isOriginalCodec(video.codec) && !filters.toneMap && imageObstacle === undefined;
   return {
     filters,
     frameRate,
+    size,
     rungs,
     obstacle,
     ...(isOffered && { copyName: `${top.name}-${video.codec}` }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeMedia } from '../../support/media/fixture-media.js';
-import { readFrameCounters } from '../../support/media/measure.js';
+import { counterOf, readFrameCounters, readRgbFrames } from '../../support/media/measure.js';
 import { LiveRules } from '../../support/players/live-rules.js';
 import { playThrough } from '../../support/players/play-through.js';
 import { readFrames } from '../../support/players/playback-checks.js';
@@ -141,7 +141,9 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
     return (await eventTypes(server, assetId)).includes('live_stream_completed');
   });
   expect(await eventTypes(server, assetId)).toEqual(['created', 'ready', 'live_stream_completed']);
-  const recorded = (await getAsset(server, assetId)) as WireAsset & { recording_times: { type: string }[] };
+  const recorded = (await getAsset(server, assetId)) as WireAsset & {
+    recording_times: { type: string; started_at: string; duration: number }[];
+  };
   expect(recorded).toMatchObject({ status: 'ready', is_live: false });
   expect(recorded.recording_times.map(({ type }) => type)).toEqual(['content', 'content', 'content']);
   const played = await playThrough(`${server.url}/${recorded.playback_ids![0]!.id}.m3u8`);
@@ -156,6 +158,29 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
   expect(cut.slice(0, -3)).toEqual(count(interrupted - 3));
   expect(cut).toEqual(cut.toSorted((a, b) => a! - b!));
   expect(recorded.duration).toBeCloseTo(counters.length / 30, 0);
+
+  // Clips by the clock find the sessions, which began long after each other.
+  const playbackId = recorded.playback_ids![0]!.id;
+  const playlist = async (query: string): Promise<string> =>
+    (await fetch(`${server.url}/${playbackId}.m3u8?${query}`)).text();
+  const clips = new Set<string>();
+  let recordedSeconds = 0;
+  for (const { started_at: startedAt, duration } of recorded.recording_times) {
+    const startSeconds = Date.parse(startedAt) / 1000;
+    const clip = await playlist(`program_start_time=${startSeconds}&program_end_time=${startSeconds + 1}`);
+    expect(clip).toBe(
+      await playlist(`asset_start_time=${recordedSeconds + 0.1}&asset_end_time=${recordedSeconds + 0.9}`),
+    );
+    clips.add(clip);
+    recordedSeconds += duration;
+  }
+  expect(clips.size).toBe(3);
+  const gap = Date.parse(recorded.recording_times[2]!.started_at) / 1000;
+  const query = `program_start_time=${gap - 0.2}&program_end_time=${gap - 0.1}`;
+  const nothing = await fetch(`${server.url}/${playbackId}.m3u8?${query}`);
+  expect([nothing.status, await nothing.text()]).toEqual([
+    ...[400, expect.stringContaining('Invalid parameter: program_start_time')],
+  ]);
 });
 
 test('segments and parts of what is on air decode to each frame once', async () => {
@@ -165,11 +190,17 @@ test('segments and parts of what is on air decode to each frame once', async () 
   await until('its last segment is listed', async () => segmentsIn(await playlistOf(id)) === 3);
   const read = async (name: string): Promise<Buffer> =>
     Buffer.from(await (await fetch(`${server.url}/${id}/live/270p/${name}`)).arrayBuffer());
-  const segments = await Promise.all(['0.m4s', '1.m4s', '2.m4s'].map(read));
-  const counters = readFrameCounters([await read('init-0.mp4'), ...segments]).map(({ counter }) => counter);
+  const segments = await Promise.all(['1.m4s', '2.m4s', '3.m4s'].map(read));
+  const counters = readFrameCounters([await read('init-1.mp4'), ...segments]).map(({ counter }) => counter);
   expect(counters).toEqual(Array.from({ length: FRAMES }, (_, frame) => frame));
-  const parts = await Promise.all([0, 1, 2, 3, 4, 5].map((part) => read(`1.${part}.m4s`)));
+  const parts = await Promise.all([0, 1, 2, 3, 4, 5].map((part) => read(`2.${part}.m4s`)));
   expect(Buffer.concat(parts)).toEqual(segments[1]);
+  const asset = await getAsset(server, (await retrieve(stream)).active_asset_id!);
+  for (const frame of [0, 59, 60, 75, 179]) {
+    const time = (frame + 0.5) / 30;
+    const image = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
+    expect(counterOf(readRgbFrames([Buffer.from(await image.arrayBuffer())])[0]!)).toBe(frame);
+  }
   expect((await api(server, 'DELETE', `/video/v1/live-streams/${stream.id}`)).status).toBe(204);
   expect((await fetch(`${server.url}/${id}.m3u8`)).status).toBe(404);
 });

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readFrameCounters } from '../../support/media/measure.js';
+import { counterOf, readFrameCounters, readRgbFrames } from '../../support/media/measure.js';
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
 import { LiveRules } from '../../support/players/live-rules.js';
 import { type OnAir, startLivePlayback } from '../../support/players/on-air.js';
@@ -142,6 +142,93 @@ test('instant clips of what was just sent', async () => {
   expect(await statusOf(`/${onAir.stream.publicId}.m3u8?asset_start_time=5&asset_end_time=4`)).toMatch(/^400/);
 });
 
+/** Playback that is allowed on pages of one domain. */
+const restriction = {
+  referrer: { allowed_domains: ['allowed.example'], allow_no_referrer: false },
+  user_agent: { allow_no_user_agent: true, allow_high_risk_user_agent: true },
+};
+
+const stillAt = async (path: string): Promise<number | undefined> => {
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  return counterOf(readRgbFrames([Buffer.from(await response.arrayBuffer())])[0]!);
+};
+
+test('thumbnails show what was just sent, with one decode for all who ask', async () => {
+  const other = await live.goOnAir(await live.addStream());
+  other.broadcast.growTo(5);
+  const newest = `/${other.stream.publicId}/thumbnail.jpg?latest=true`;
+  const jobs = live.stillJobs.length;
+  const responses = await Promise.all(Array.from({ length: 50 }, () => get(newest)));
+  expect(new Set(responses.map(({ status, headers }) => `${status} ${headers.get('cache-control')}`))).toEqual(
+    new Set(['200 public, max-age=2']),
+  );
+  expect(live.stillJobs).toHaveLength(jobs + 1);
+  // Parts have ten frames of 30 in a second. The last one may wait for those that are shown before.
+  const lastFrame = (seconds: number): number => Math.floor(seconds * 3) * 10 - 1;
+  expect(await stillAt(newest)).toBeGreaterThan(lastFrame(5) - 5);
+  expect(live.stillJobs).toHaveLength(jobs + 1);
+  other.broadcast.growTo(12);
+  await expect.poll(() => stillAt(newest), { timeout: 60_000 }).toBeGreaterThan(lastFrame(12) - 5);
+  // Without a parameter, the newest frame is meant as well.
+  expect(await stillAt(`/${other.asset.publicId}/thumbnail.webp`)).toBeGreaterThan(lastFrame(12) - 5);
+});
+
+test('thumbnails of a recording show the frame of a time, from its start on', async () => {
+  const path = `/${onAir.asset.publicId}/thumbnail`;
+  for (const [time, counter] of [
+    [0, 0],
+    [2, 60],
+    [6, 180],
+  ])
+    expect(await stillAt(`${path}.png?time=${time}`)).toBe(counter);
+  expect(await stillAt(`${path}.jpg?time=1000`)).toBeGreaterThan(264);
+  expect((await get(`${path}.jpg?time=2`)).headers.get('cache-control')).toBe('public, max-age=60');
+  const small = await get(`${path}.png?time=2&width=160&height=160&fit_mode=pad`);
+  const { width, height } = readRgbFrames([Buffer.from(await small.arrayBuffer())])[0]!;
+  expect([width, height]).toEqual([160, 160]);
+  const invalid = '400 {"code":3,"message":"Invalid parameter"}';
+  expect(await statusOf(`${path}.jpg?time=2&latest=true`)).toBe(invalid);
+  expect(await statusOf(`${path}.jpg?time=-1`)).toBe(invalid);
+  // A live stream has many broadcasts, so no time of its own.
+  expect(await statusOf(`/${onAir.stream.publicId}/thumbnail.jpg?time=2`)).toBe(invalid);
+});
+
+test('images that need the whole recording are there after the end', async () => {
+  for (const id of [onAir.stream.publicId, onAir.asset.publicId])
+    for (const file of ['animated.gif', 'animated.webp', 'storyboard.jpg', 'storyboard.vtt', 'storyboard.json'])
+      expect(await statusOf(`/${id}/${file}`)).toBe('412 {"code":9,"message":"Not available while live"}');
+});
+
+test('audio has no thumbnails', async () => {
+  const audio = await live.goOnAir(await live.addStream());
+  audio.broadcast.growTo(3);
+  audio.broadcast.stills = undefined;
+  expect(await statusOf(`/${audio.stream.publicId}/thumbnail.jpg?latest=true`)).toMatch(/^404/);
+});
+
+test('what is on air is never sent under a DRM policy', async () => {
+  const refused = '412 {"code":9,"message":"DRM is not available while live"}';
+  const { id: kid, private_key } = await live.server.sdk().system.signingKeys.create();
+  for (const id of [onAir.stream.drmId, onAir.asset.drmId]) {
+    const tokenOf = (aud: string): string =>
+      signToken({ keyId: kid, keySecret: private_key! }, { kid, sub: id, aud, exp: inSeconds(600) });
+    expect(await statusOf(`/${id}.m3u8`)).toMatch(/^403/);
+    for (const path of [`/${id}.m3u8?token=${tokenOf('v')}`, `/${id}.mpd?token=${tokenOf('v')}`])
+      expect(await statusOf(path)).toBe(refused);
+    for (const [file, aud] of [
+      ['thumbnail.jpg', 't'],
+      ['animated.gif', 'g'],
+      ['storyboard.vtt', 's'],
+    ] as const)
+      expect(await statusOf(`/${id}/${file}?token=${tokenOf(aud)}`)).toBe(refused);
+    for (const file of ['playlist.m3u8', 'init-40.mp4', '40.m4s', '40.0.m4s'])
+      expect(await statusOf(`${media('180p', id)}/${file}?token=${tokenOf('v')}`)).toMatch(/^403/);
+    const page = await get(`/${id}?token=${tokenOf('v')}`, { accept: 'text/html' });
+    expect([page.status, await page.text()]).toEqual([412, expect.stringContaining('DRM is not available while live')]);
+  }
+});
+
 test('before, after and in between: a live stream that is not on air answers 412', async () => {
   const idle = await live.addStream();
   const inactive = '412 {"code":9,"message":"Live stream is not active"}';
@@ -189,6 +276,51 @@ test('signed playback IDs need a token, and their files its signature', async ()
   expect([(await get(`${base}41.m4s${search}`)).status, (await get(`${base}43.m4s${search}`)).status]).toEqual([
     200, 403,
   ]);
+});
+
+test('thumbnails of signed playback IDs need a token for thumbnails', async () => {
+  const { id: kid, private_key } = await live.server.sdk().system.signingKeys.create();
+  const { id: playback_restriction_id } = await live.server.sdk().video.playbackRestrictions.create(restriction);
+  const pathOf = (id: string, claims: object, query = ''): string => {
+    const all = { kid, sub: id, aud: 't', exp: inSeconds(600), ...claims };
+    return `/${id}/thumbnail.jpg?token=${signToken({ keyId: kid, keySecret: private_key! }, all)}${query}`;
+  };
+  for (const id of [onAir.stream.signedId, onAir.asset.signedId]) {
+    expect(await statusOf(`/${id}/thumbnail.jpg?latest=true`)).toMatch(/^403 .*missing/);
+    expect(await statusOf(pathOf(id, { aud: 'v' }))).toMatch(/^403/);
+    const response = await get(pathOf(id, { latest: true }));
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'private, max-age=2']);
+    expect(await statusOf(pathOf(id, { latest: 'maybe' }))).toMatch(/^400/);
+    const restricted = pathOf(id, { latest: true, playback_restriction_id });
+    expect(await statusOf(restricted)).toMatch(/^403/);
+    expect((await get(restricted, { referer: 'https://allowed.example/watch' })).status).toBe(200);
+  }
+  // Of a signed ID, only claims count.
+  expect(await stillAt(pathOf(onAir.asset.signedId, { time: 2 }, '&time=4'))).toBe(60);
+});
+
+test('restrictions and claims apply to what is on air as to other videos', async () => {
+  const sdk = live.server.sdk();
+  const { id: kid, private_key } = await sdk.system.signingKeys.create();
+  const { id: playback_restriction_id } = await sdk.video.playbackRestrictions.create(restriction);
+  for (const id of [onAir.stream.signedId, onAir.asset.signedId]) {
+    const claims = { kid, sub: id, aud: 'v', exp: inSeconds(600), playback_restriction_id };
+    const path = `/${id}.m3u8?token=${signToken({ keyId: kid, keySecret: private_key! }, claims)}`;
+    expect(await statusOf(path)).toMatch(/^403/);
+    const allowed = { referer: 'https://allowed.example/watch' };
+    const response = await get(path, allowed);
+    expect(response.status).toBe(200);
+    const [, uri] = /^([^#\s]\S*)$/m.exec(await response.text())!;
+    expect((await get(`/${uri}`)).status).toBe(403);
+    const playlist = await (await get(`/${uri}`, allowed)).text();
+    expect(new LiveRules().check(playlist)).toEqual([]);
+    const file = new URL(parseLivePlaylist(playlist).segments[0]!.uri!, `${live.server.origin}/${uri}`);
+    expect((await fetch(file)).status).toBe(403);
+    expect((await fetch(file, { headers: allowed })).status).toBe(200);
+    const late = { ...claims, exp: inSeconds(-60) };
+    const expired = `/${id}.m3u8?token=${signToken({ keyId: kid, keySecret: private_key! }, late)}`;
+    expect(await statusOf(expired)).toMatch(/^403 .*expired/);
+  }
 });
 
 test('what was sent counts as delivered', async () => {

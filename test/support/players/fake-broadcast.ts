@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LiveFeed, LiveFeeds } from '#kinora/domain/playback/live-feed.js';
+import type { LiveFeed, LiveFeeds, LiveStills } from '#kinora/domain/playback/live-feed.js';
 import type { LatencyMode, LiveTimes, LiveTrackInfo, LiveTrackState } from '#kinora/media/live/live-track.js';
 import { findBox, listBoxes, viewOf } from '#kinora/media/mp4/box-reader.js';
 import { ffmpegPath } from '../media/ffmpeg-command.js';
@@ -133,6 +133,7 @@ export class FakeBroadcast implements LiveFeed {
   readonly times: LiveTimes;
   readonly firstDiscontinuity: number;
   readonly trackNames: readonly string[];
+  stills: LiveStills | undefined;
   private readonly tracks: Map<string, FakeTrack>;
   private readonly listeners = new Set<() => void>();
   private timer: NodeJS.Timeout | undefined;
