@@ -1,11 +1,13 @@
 import type Hls from 'hls.js';
 import { type Chapter, chapterAt, loadChapters, marksOf } from './chapters.js';
-import { formatProgress, formatTime } from './format-time.js';
+import { formatTime } from './format-time.js';
 import { addHelp } from './help.js';
 import { addKeys } from './keys.js';
+import type { LiveEdge } from './live-edge.js';
 import { addJumps, addMenus } from './menus.js';
 import { element, page, root } from './page-data.js';
 import { createPreviews } from './previews.js';
+import { Timeline } from './timeline.js';
 
 /** Controls of a playing video disappear after this time without a movement. */
 const IDLE_AFTER_MS = 3000;
@@ -91,33 +93,40 @@ const bufferedUntil = ({ buffered, currentTime }: HTMLVideoElement): number => {
 };
 
 /** The time slider with its previews, and the time and chapter beside the buttons. */
-const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): void => {
+const addSeek = (video: HTMLVideoElement, timeline: Timeline, chapters: () => readonly Chapter[]): void => {
   const slider = element<HTMLInputElement>('seek');
   const preview = element('preview');
   const showFrame = createPreviews(page.storyboard);
-  const duration = (): number => (Number.isFinite(video.duration) ? video.duration : 0);
+  // There is nothing to go back to.
+  slider.hidden = page.live === 'live';
   const update = (): void => {
-    slider.max = String(duration() || 1);
-    slider.value = String(video.currentTime);
-    const [at, all] = formatProgress(video.currentTime, duration());
-    setFill(slider, '--filled', video.currentTime / duration());
-    setFill(slider, '--buffered', bufferedUntil(video) / duration());
-    element('time').textContent = `${at} / ${all}`;
-    const title = chapterAt(chapters(), video.currentTime)?.title ?? '';
-    slider.ariaValueText = [`${at} of ${all}`, title].filter(Boolean).join(', ');
+    const { start, end } = timeline;
+    const { currentTime } = video;
+    const shareOf = (seconds: number): number => (seconds - start) / (end - start);
+    slider.min = String(start);
+    slider.max = String(end || 1);
+    slider.value = String(currentTime);
+    setFill(slider, '--filled', shareOf(currentTime));
+    setFill(slider, '--buffered', shareOf(bufferedUntil(video)));
+    const [shown, spoken] = timeline.describe();
+    element('time').textContent = shown;
+    const title = chapterAt(chapters(), currentTime)?.title ?? '';
+    slider.ariaValueText = [spoken, title].filter(Boolean).join(', ');
     element('chapter').textContent = title;
   };
   for (const event of ['timeupdate', 'durationchange', 'progress', 'seeking', 'seeked'])
     video.addEventListener(event, update);
-  slider.addEventListener('input', () => {
-    video.currentTime = Number(slider.value);
-  });
+  // While a live stream is paused, its edge moves on.
+  if (page.live !== '') setInterval(update, 1000);
+  slider.addEventListener('input', () => timeline.seek(Number(slider.value)));
   slider.addEventListener('pointermove', ({ clientX }) => {
     const { left, width } = slider.getBoundingClientRect();
     const share = Math.min(1, Math.max(0, (clientX - left) / width));
-    const seconds = share * duration();
+    const { start, end } = timeline;
+    const seconds = start + share * (end - start);
+    const time = timeline.label(seconds);
     const title = chapterAt(chapters(), seconds)?.title;
-    element('preview-text').textContent = title ? `${formatTime(seconds)} ${title}` : formatTime(seconds);
+    element('preview-text').textContent = title ? `${time} ${title}` : time;
     preview.hidden = false;
     const place = (): void => {
       const half = preview.offsetWidth / 2;
@@ -131,6 +140,25 @@ const addSeek = (video: HTMLVideoElement, chapters: () => readonly Chapter[]): v
       preview.hidden = true;
     });
   update();
+};
+
+/** The badge of a live stream: a click goes back to its edge. */
+const addLive = (edge: LiveEdge, speed: { reset(): void }): void => {
+  const button = element('live');
+  const update = (): void => {
+    const { isLive, secondsBehind } = edge;
+    button.hidden = !isLive;
+    root.classList.toggle('behind', secondsBehind > 0);
+    button.ariaLabel = secondsBehind > 0 ? `Back to live, ${formatTime(secondsBehind)} behind` : 'Live';
+    if (!isLive) return;
+    if (secondsBehind === 0) speed.reset();
+    edge.follow();
+  };
+  button.addEventListener('click', () => {
+    edge.go();
+    update();
+  });
+  setInterval(update, 1000);
 };
 
 const addFullscreen = (video: HTMLVideoElement & SafariVideo): (() => void) => {
@@ -202,18 +230,19 @@ const showControls = (): void => {
  * Adds the controls. They listen to the video and command it; what it plays is none of their
  * business.
  * @param hls what plays the video; undefined if the browser does so itself
+ * @param edge only for what is on air
  */
-export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void => {
+export const addControls = (video: HTMLVideoElement, hls: Hls | undefined, edge: LiveEdge | undefined): void => {
   let chapters: readonly Chapter[] = [];
   const togglePlay = addPlay(video);
   const volume = addVolume(video);
   const toggleFullscreen = addFullscreen(video);
   const togglePip = addPip(video);
   const { text, speed } = addMenus(video, hls);
-  const seekTo = (seconds: number): void => {
-    video.currentTime = Math.max(0, Math.min(seconds, video.duration || 0));
-  };
-  addSeek(video, () => chapters);
+  const timeline = new Timeline(video, edge);
+  const seekTo = (seconds: number): void => timeline.seek(seconds);
+  addSeek(video, timeline, () => chapters);
+  if (edge) addLive(edge, speed);
   const seekBy = (seconds: number): void => seekTo(video.currentTime + seconds);
   onClick('back', () => seekBy(-10));
   onClick('forward', () => seekBy(10));
@@ -227,7 +256,7 @@ export const addControls = (video: HTMLVideoElement, hls: Hls | undefined): void
     togglePip,
     toggleHelp: addHelp(),
     seekBy,
-    seekToShare: (share) => seekTo(share * video.duration),
+    seekToShare: (share) => seekTo(timeline.start + share * (timeline.end - timeline.start)),
     changeVolume: volume.change,
     changeSpeed: speed.change,
   });

@@ -1,6 +1,8 @@
 import Hls, { type HlsListeners } from 'hls.js';
 import { element } from './page-data.js';
 
+/** How fast hls.js catches up with a live stream after a stall: hardly audible. */
+export const CATCH_UP_RATE = 1.2;
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
 const select = (id: string): HTMLSelectElement => element<HTMLSelectElement>(id);
@@ -80,24 +82,28 @@ const addText = (video: HTMLVideoElement): { toggle(): void } => {
   return { toggle };
 };
 
-const addSpeed = (video: HTMLVideoElement): { change(steps: number): void } => {
+const addSpeed = (video: HTMLVideoElement, hls: Hls | undefined) => {
   const menu = select('speed');
+  let speed = 1;
   fill(
     menu,
     SPEEDS.map((speed) => [speed === 1 ? 'Normal' : `${speed}×`, speed]),
   );
-  const update = (): void => {
-    menu.value = String(video.playbackRate);
+  const set = (wanted: number): void => {
+    speed = wanted;
+    menu.value = String(speed);
+    // Of a live stream, hls.js would undo another speed.
+    if (hls) hls.config.maxLiveSyncPlaybackRate = speed === 1 ? CATCH_UP_RATE : 1;
+    video.playbackRate = speed;
   };
-  video.addEventListener('ratechange', update);
-  menu.addEventListener('change', () => {
-    video.playbackRate = Number(menu.value);
-  });
-  update();
+  menu.addEventListener('change', () => set(Number(menu.value)));
+  menu.value = String(speed);
   return {
-    change: (steps) => {
-      const at = SPEEDS.indexOf(video.playbackRate) + steps;
-      video.playbackRate = SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, at))]!;
+    change: (steps: number): void =>
+      set(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, SPEEDS.indexOf(speed) + steps))]!),
+    /** At the edge of a live stream, nothing can be played faster. */
+    reset: (): void => {
+      if (speed > 1) set(1);
     },
   };
 };
@@ -109,7 +115,7 @@ export const addMenus = (video: HTMLVideoElement, hls: Hls | undefined) => {
     addQuality(hls);
     addAudio(hls);
   }
-  return { text: addText(video), speed: addSpeed(video) };
+  return { text: addText(video), speed: addSpeed(video, hls) };
 };
 
 /** Adds a menu whose choices jump to a time. */

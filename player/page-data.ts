@@ -4,8 +4,13 @@ export interface PageData {
   readonly source: string;
   /** The HTTP status of the playlist, or `errored` when it will never play. */
   readonly status: string;
-  /** Why the status is 403, as the playlist says it. */
+  /** Why the status is 403 or 412, as the playlist says it. */
   readonly reason: string;
+  /**
+   * `live`: a live stream, of which the last half minute can be played; `dvr`: a recording that is
+   * on air; `ended`: a live stream that ended a moment ago.
+   */
+  readonly live: string;
   readonly title: string;
   /** The URL of the image to show before playback. */
   readonly poster: string;

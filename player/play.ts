@@ -1,6 +1,9 @@
 import Hls, { ErrorDetails, ErrorTypes, Events } from 'hls.js';
 import { addControls } from './controls.js';
+import { keepLive } from './keep-live.js';
 import { licenseConfig } from './key-systems.js';
+import { LiveEdge } from './live-edge.js';
+import { CATCH_UP_RATE } from './menus.js';
 import { messageFor, showMessage, UNPLAYABLE, UNSUPPORTED } from './message.js';
 import { page, root } from './page-data.js';
 import type { Settings } from './settings.js';
@@ -14,24 +17,35 @@ const playsNatively = (video: HTMLVideoElement): boolean =>
   video.canPlayType('application/vnd.apple.mpegurl') !== '' &&
   ('webkitSupportsPresentationMode' in video || !Hls.isSupported());
 
+/** A decoder that fails again sooner than this does not get better. */
+const RECOVERY_MS = 60_000;
+
 const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
   const hls = new Hls({
     // Segments are fragmented MP4, which leaves little to do: a worker only delays the first frame.
     enableWorker: false,
     startPosition: startSeconds || -1,
-    // Catches up with a live stream after a stall, hardly audible.
-    maxLiveSyncPlaybackRate: 1.2,
+    maxLiveSyncPlaybackRate: CATCH_UP_RATE,
+    // The duration shows whether a stream is live.
+    liveDurationInfinity: true,
     ...licenseConfig(page),
   });
-  let isRecovered = false;
+  let recoveredMs = Number.NEGATIVE_INFINITY;
+  const lost =
+    page.live === ''
+      ? undefined
+      : keepLive(video, () => {
+          if (hls.levels.length > 0) hls.startLoad();
+          else hls.loadSource(page.source);
+        });
   hls.on(Events.ERROR, (_, { fatal, type, details, response }) => {
     if (!fatal) return;
-    // Only once: a decoder that fails again does not get better.
-    if (type === ErrorTypes.MEDIA_ERROR && !isRecovered) {
-      isRecovered = true;
+    if (type === ErrorTypes.MEDIA_ERROR && performance.now() - recoveredMs > RECOVERY_MS) {
+      recoveredMs = performance.now();
       hls.recoverMediaError();
       return;
     }
+    if (lost && type === ErrorTypes.NETWORK_ERROR) return lost();
     hls.destroy();
     const isUnsupported = details === ErrorDetails.KEY_SYSTEM_NO_ACCESS;
     showMessage(isUnsupported ? UNSUPPORTED : messageFor(response?.code));
@@ -42,7 +56,17 @@ const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
 };
 
 const startNatively = (video: HTMLVideoElement, startSeconds: number): void => {
-  video.addEventListener('error', () => showMessage(UNPLAYABLE));
+  const lost =
+    page.live === ''
+      ? undefined
+      : keepLive(video, () => {
+          video.load();
+          video.play().catch(() => undefined);
+        });
+  video.addEventListener('error', () => {
+    if (lost && video.error?.code === MediaError.MEDIA_ERR_NETWORK) lost();
+    else showMessage(UNPLAYABLE);
+  });
   video.addEventListener('loadedmetadata', () => {
     if (startSeconds > 0) video.currentTime = startSeconds;
   });
@@ -59,11 +83,12 @@ export const play = (settings: Settings): void => {
   }
   video.hidden = false;
   video.muted = settings.isMuted;
-  video.loop = settings.isLooping;
+  video.loop = settings.isLooping && page.live === '';
   if (settings.showsPoster && page.poster !== '') video.poster = page.poster;
   const hls = isNative ? undefined : startHls(video, settings.startSeconds);
   if (isNative) startNatively(video, settings.startSeconds);
-  addControls(video, hls);
+  const edge = page.live === '' ? undefined : new LiveEdge(video, hls, settings.startSeconds === 0);
+  addControls(video, hls, edge);
   // Browsers may refuse autoplay; the viewer can then use the controls.
   if (settings.isAutoplaying) video.play().catch(() => undefined);
 };

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ContentKeys, keysOf } from '../../domain/drm/content-keys.js';
 import { keySystemsOf } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/access-check.js';
-import type { Playable, PlayableFinder } from '../../domain/playback/playable-finder.js';
+import { isOnAir, type Playable, type PlayableFinder } from '../../domain/playback/playable-finder.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { escapeHtml } from '../../lib/escape-html.js';
 import { lastOf } from '../../lib/last-of.js';
@@ -20,6 +20,15 @@ import type { Query } from './viewer-routes.js';
 export const acceptsHtml = (accept: string | undefined): boolean =>
   accept?.split(',').some((part) => /^\s*text\/html\s*(;|$)/i.test(part) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(part)) ??
   false;
+
+/** See `data-live` in the page. */
+const liveStateOf = (playable: Playable): '' | 'live' | 'dvr' | 'ended' => {
+  if (!isOnAir(playable)) return '';
+  const { live, liveStreamId } = playable;
+  const hasEnded = live.trackNames.some((name) => live.track(name)?.ended);
+  if (liveStreamId !== undefined) return hasEnded ? 'ended' : 'live';
+  return hasEnded ? '' : 'dvr';
+};
 
 /** Everything comes from this server; images may come from the base of image URLs. */
 const policy = (imageUrl: string | undefined): string =>
@@ -45,7 +54,7 @@ interface PageState {
   readonly status: number;
   /** The status is final. */
   readonly errored?: boolean;
-  /** Why the status is 403; the playlist's response says the same. */
+  /** Why the status is 403 or 412; the playlist's response says the same. */
   readonly reason?: string | undefined;
   /** What plays; undefined when the page says why nothing does. */
   readonly playable?: Playable;
@@ -83,6 +92,7 @@ export class PlayerPage {
       source,
       status: errored ? 'errored' : String(status),
       reason,
+      live: playable ? liveStateOf(playable) : '',
       keySystems: keySystems?.join(' ') ?? '',
       licenseToken: (keySystems && tokens.license) ?? '',
       ...(playable
@@ -114,7 +124,7 @@ export class PlayerPage {
       if (status >= 500) throw error;
       const isNotReady = isKinoraError(error, 'asset_not_ready');
       const errored = isNotReady && (await playables.find(playbackId))?.status === 'errored';
-      return { status, errored, reason: status === 403 ? body.message : undefined };
+      return { status, errored, reason: [403, 412].includes(status) ? body.message : undefined };
     }
     const keys = await keysOf(contentKeys, playable);
     return { status: 200, playable, keySystems: keys && keySystemsOf(keys) };
@@ -132,15 +142,13 @@ export class PlayerPage {
     const path = `/${playable.playbackId}`;
     const title = playable.meta.title || DEFAULT_TITLE;
     const base = imageUrl ?? origin;
-    // What is on air has no images.
-    const thumbnail =
-      playable.plan && (await findThumbnail(access, playable, accessRequest(request), tokens.thumbnail, base));
+    const thumbnail = await findThumbnail(access, playable, accessRequest(request), tokens.thumbnail, base);
     const hasStoryboard = playable.plan?.video && !playable.early && (isPublic || tokens.storyboard);
     const clip = {
       asset_start_time: lastOf(query.asset_start_time),
       asset_end_time: lastOf(query.asset_end_time),
     };
-    const size = videoSize(playable.plan);
+    const size = videoSize(playable);
     // With its time in the URL, a poster that is replaced is not taken from the browser's cache.
     const time = playable.thumbnailTime === undefined ? {} : { time: String(playable.thumbnailTime) };
     const poster = thumbnail && withQuery(`${path}/thumbnail.webp`, isPublic ? time : { token: tokens.thumbnail });
