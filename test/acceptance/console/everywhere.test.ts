@@ -3,18 +3,16 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixture } from '../../support/media/fixtures.js';
 import { useBrowser } from '../../support/players/browser.js';
 import { expectAccessible, inConsole, openConsole } from '../../support/players/console-page.js';
+import { isFocused, tabTo, unreachable } from '../../support/players/keyboard.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { type Origin, startOrigin } from '../../support/servers/origin.js';
 import { serveNamed } from '../../support/servers/text-origin.js';
 import { api, createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
-
-/** Far more than any screen has controls. */
-const MAX_PRESSES = 120;
 
 let server: Booted;
 let origin: Origin;
@@ -41,39 +39,6 @@ afterAll(async () => {
   await origin?.stop();
 });
 const browser = useBrowser();
-
-const isFocused = (locator: Locator): Promise<boolean> =>
-  locator.evaluate((element) => element === document.activeElement);
-
-/** Presses Tab until the element has the focus. */
-const tabTo = async (page: Page, target: Locator, key = 'Tab'): Promise<void> => {
-  await target.waitFor();
-  for (let presses = 0; presses < MAX_PRESSES; presses++) {
-    await page.keyboard.press(key);
-    if (await isFocused(target)) return;
-  }
-  throw new Error(`${key} does not reach ${target}`);
-};
-
-/** Everything in the page that can be operated and that Tab does not reach. */
-const unreachable = async (page: Page): Promise<string[]> => {
-  await page.evaluate(() => {
-    const controls = 'a[href], button, input, select, textarea, summary, iframe, [tabindex]';
-    for (const element of document.querySelectorAll<HTMLElement>(controls)) {
-      const isOff = element.matches(':disabled') || element.tabIndex < 0;
-      if (!isOff && element.checkVisibility({ visibilityProperty: true })) element.dataset.wanted = '';
-    }
-  });
-  for (let presses = 0; presses < MAX_PRESSES; presses++) {
-    await page.keyboard.press('Tab');
-    const left = await page.evaluate(() => {
-      delete (document.activeElement as HTMLElement).dataset.wanted;
-      return document.querySelectorAll('[data-wanted]').length;
-    });
-    if (left === 0) return [];
-  }
-  return page.evaluate(() => [...document.querySelectorAll('[data-wanted]')].map(({ outerHTML }) => outerHTML));
-};
 
 it('the command of the empty list creates an asset, which appears and becomes ready without a reload', async () => {
   const { page } = await openConsole(browser, server);
@@ -210,13 +175,18 @@ it('no screen scrolls sideways at 390 pixels, however long the words are', async
   const { page } = await openConsole(browser, server, '/assets', { viewport: { width: 390, height: 844 } });
   const paths = ['/assets', `/assets/${broken.id}`, '/nothing-here'];
   for (const part of ['playback', 'files', 'api']) paths.push(`/assets/${broken.id}/${part}`);
+  const url = `rtmp://example.com/${'x'.repeat(300)}`;
+  const live = { playback_policies: ['public'], meta: { title: word }, simulcast_targets: [{ url }] };
+  const { id: liveId } = (await (await api(server, 'POST', '/video/v1/live-streams', live)).json()).data;
+  for (const part of ['', 'playback', 'recordings', 'simulcast', 'settings', 'events', 'api'])
+    paths.push(`/live/${liveId}/${part}`);
   await page.getByRole('button', { name: 'Menu' }).click();
   const links = page.getByRole('dialog').getByRole('link');
   for (const link of await links.all()) {
     const href = (await link.getAttribute('href'))!;
     if (href.startsWith('/console/')) paths.push(href.slice('/console'.length));
   }
-  expect(paths.length).toBeGreaterThan(12);
+  expect(paths.length).toBeGreaterThan(19);
   for (const path of paths) {
     await page.goto(`${server.url}/console${path}`);
     await page.locator('#screen h1').waitFor();

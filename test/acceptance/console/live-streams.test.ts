@@ -6,6 +6,7 @@ import {
   openAsAdministrator,
   openConsole,
 } from '../../support/players/console-page.js';
+import { isFocused, tabTo, unreachable } from '../../support/players/keyboard.js';
 import { type Publisher, publishForever, startPublisher } from '../../support/processes/publisher.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { freePort } from '../../support/servers/free-port.js';
@@ -232,6 +233,49 @@ it('says what to change in an encoder whose key frames are too far apart', async
   publishers.push(startPublisher(`${ingestUrl}/${key}`, ['-re', ...source, ...encode]));
   await page.getByText('Set its key frame interval to 2 s.').waitFor();
   await expectAccessible(page);
+});
+
+it('the keyboard alone creates a live stream, shows its key and resets it', async () => {
+  const { page } = app;
+  await app.open('/live', 'Live streams');
+  await page.getByRole('table', { name: 'Live streams' }).waitFor();
+  expect(await unreachable(page)).toEqual([]);
+  await tabTo(page, page.getByRole('button', { name: 'Create live stream' }));
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  const title = dialog.getByLabel('Title', { exact: true });
+  await title.waitFor();
+  if (!(await isFocused(title))) await tabTo(page, title);
+  await page.keyboard.type('Typed');
+  await tabTo(page, dialog.getByText('More settings'));
+  await page.keyboard.press('Space');
+  await tabTo(page, dialog.getByLabel('Test: ends after 5 minutes'));
+  await page.keyboard.press('Space');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Typed' }).waitFor();
+  await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
+  const stream = await retrieve(new URL(page.url()).pathname.split('/').at(-1)!);
+  // Recordings are called like the live stream unless told.
+  expect(stream).toMatchObject({ test: true, new_asset_settings: { meta: { title: 'Typed' } } });
+  await page.getByText('Nothing is on air.').waitFor();
+  expect(await unreachable(page)).toEqual([]);
+  await tabTo(page, page.getByRole('button', { name: 'Show the key' }));
+  await page.keyboard.press('Enter');
+  await page.getByText(stream.stream_key, { exact: true }).waitFor();
+  const reset = page.getByRole('button', { name: 'Reset the key' });
+  await tabTo(page, reset);
+  await page.keyboard.press('Enter');
+  const question = page.getByRole('alertdialog');
+  await question.waitFor();
+  await page.keyboard.press('Escape');
+  await question.waitFor({ state: 'hidden' });
+  await expect.poll(() => isFocused(reset)).toBe(true);
+  expect((await retrieve(stream.id)).stream_key).toBe(stream.stream_key);
+  await page.keyboard.press('Enter');
+  await tabTo(page, question.getByRole('button', { name: 'Reset' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('The live stream has a new key.').waitFor();
+  expect((await retrieve(stream.id)).stream_key).not.toBe(stream.stream_key);
 });
 
 it('whoever may only read sees no button that changes something, and no events', async () => {
