@@ -108,8 +108,8 @@ export class PlayableFinder {
     this.#playables = new TtlCache<Playable>({
       load: (ids) => this.#load(ids),
       clock,
-      lifetimeMs: ({ status, plan, liveStreamId }) =>
-        liveStreamId !== undefined || (status === 'ready' && plan) ? LIFETIME_MS : PREPARING_LIFETIME_MS,
+      lifetimeMs: ({ status, liveStreamId }) =>
+        liveStreamId !== undefined || status === 'ready' ? LIFETIME_MS : PREPARING_LIFETIME_MS,
       limit: { maxBytes, sizeOf: ({ plan }) => ROW_BYTES + (plan ? this.#sizeOfPlan(plan) : 0) },
       groupOf: ({ assetId }) => assetId,
     });

@@ -92,6 +92,31 @@ describe('a server that is killed', () => {
     expect(isContinuous(counters)).toBe(true);
   });
 
+  it('or stops, and starts again: both sessions have their times', async () => {
+    const stream = await station.create();
+    const encoder = station.publish(stream, { loops: true });
+    const assetId = await station.untilActive(stream);
+    await station.untilSegments(stream.playback_ids[0]!.id, 3);
+    expect(await station.server.stop()).toBe(0);
+    await encoder.output;
+    await station.start();
+    await station.publish(stream).output;
+    await complete(stream);
+    const asset = await station.untilPlanned(assetId);
+    const times = asset.recording_times as { duration: number }[];
+    expect(times).toHaveLength(2);
+    expect(times[0]!.duration + times[1]!.duration).toBeCloseTo(asset.duration!, 0);
+    const counters = await station.counters(asset);
+    expect(breaksIn(counters)).toEqual([counters.length - SESSION_FRAMES]);
+    // Who still plays by the playlists of the broadcast is told to load the asset.
+    const { id } = asset.playback_ids![0]!;
+    expect((await fetch(station.playlistUrl(id))).status).toBe(200);
+    await restart();
+    expect((await fetch(station.playlistUrl(id))).status).toBe(404);
+    expect((await fetch(station.playlistUrl(stream.playback_ids[0]!.id))).status).toBe(412);
+    expect((await fetch(`${station.server.url}/${id}.m3u8`)).status).toBe(200);
+  });
+
   it.each([0, 4, 12, 30, 60])('while a recording ends, %i ms after the request', async (ms) => {
     const stream = await station.create();
     await station.publish(stream).output;

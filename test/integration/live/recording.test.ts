@@ -172,8 +172,11 @@ describe('a recording of a broadcast that is interrupted', () => {
     await recording.suspend();
     const partial = join(dir, '.partial', KEY.replaceAll('/', '~'));
     const whole = await readFile(partial);
-    for (const cut of [5, 41, 300, 1000, 0.3 * whole.length, 0.7 * whole.length, whole.length - 1].map(Math.floor)) {
-      await writeFile(partial, whole.subarray(0, cut));
+    const cuts = [5, 41, 300, 1000, 0.3 * whole.length, 0.7 * whole.length, whole.length - 1].map(Math.floor);
+    // After what was written, the file may have zeros or what the disk had there before.
+    const tails = [0, 1, 7, 100, 70_000].flatMap((bytes) => [Buffer.alloc(bytes), Buffer.alloc(bytes, 0xa5)]);
+    for (const [at, cut] of [...cuts, ...cuts, ...cuts].entries()) {
+      await writeFile(partial, Buffer.concat([whole.subarray(0, cut), tails[at % tails.length]!]));
       const again = await Recording.open({ ...options, firstSequence: 7, firstDiscontinuity: 2 });
       const segments = again.track('270p')?.segments ?? [];
       for (const [index, { number, parts }] of segments.entries()) {
