@@ -37,14 +37,18 @@ const publish = async (key: string): Promise<Publisher> => {
   return publisher;
 };
 
-/** Deliveries about an object, as the SDK reads them, in the order in which they came. */
-const unwrapped = (id: string): Promise<Mux.Webhooks.UnwrapWebhookEvent[]> =>
-  Promise.all(
-    receiver
-      .at('/in')
-      .filter(({ event }) => event.object.id === id)
-      .map(({ body, headers }: Received) => mux.webhooks.unwrap(body, headers as never, secret)),
+/**
+ * Events about an object, as the SDK reads them, in the order in which they came. One that was not
+ * answered in time comes again.
+ */
+const unwrapped = (id: string): Promise<Mux.Webhooks.UnwrapWebhookEvent[]> => {
+  const first = new Map<string, Received>();
+  for (const one of receiver.at('/in'))
+    if (one.event.object.id === id && !first.has(one.event.id)) first.set(one.event.id, one);
+  return Promise.all(
+    [...first.values()].map(({ body, headers }) => mux.webhooks.unwrap(body, headers as never, secret)),
   );
+};
 const untilTold = (id: string, type: string): Promise<void> =>
   until(`${type} has come`, async () => (await unwrapped(id)).some((event) => event.type === type));
 
