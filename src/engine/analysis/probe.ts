@@ -110,7 +110,7 @@ export const probe = async (job: ProbeJob): Promise<SourceFacts> => {
       formatName,
       sizeBytes,
       durationSeconds,
-      ...(video && sample && { video: describeVideo(format, video, sample, isSimple(video), file) }),
+      ...(video && sample && { video: describeVideo(format, video, sample, tracks?.get(video.id), file) }),
       audio: pairMono(
         formatName,
         audio
@@ -227,15 +227,16 @@ const describeVideo = (
   format: FormatContext,
   stream: Stream,
   sample: FrameSample,
-  simpleEditList: boolean,
+  track: TrackFacts | undefined,
   file: InspectedFile,
 ): VideoFacts => {
   const { codecpar } = stream;
   const crop = cropOf(stream);
   const { first } = sample;
   const pixelFormat = avGetPixFmtName((first?.format ?? codecpar.format) as never) ?? 'unknown';
-  // Copied packets would show what the container crops, so they can't be copied.
-  const avcc = codecNameOf(stream) === 'h264' && !crop ? avccOf(codecpar.extradata) : undefined;
+  // Copied packets would show what the container crops, and one init segment describes them all.
+  const isCopyable = !crop && track?.isUniform !== false;
+  const avcc = codecNameOf(stream) === 'h264' && isCopyable ? avccOf(codecpar.extradata) : undefined;
   const dolbyVision = codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
   const colorName = (names: Readonly<Record<number, string>>, frame: number | undefined, container: number): string =>
     names[frame ?? 2] ?? names[container] ?? 'unknown';
@@ -265,7 +266,7 @@ const describeVideo = (
     },
     ...(dolbyVision && dolbyVision.length > 2 && { dolbyVisionProfile: dolbyVision[2]! }),
     ...(avcc && { avcc: Buffer.from(avcc).toString('base64') }),
-    ...(!crop && describeDecoder(format, stream, file)),
+    ...(isCopyable && describeDecoder(format, stream, file)),
     ...(sample.unmarkedStart && { unmarkedStart: true }),
     ...(sample.closedStart && { closedStart: true }),
     ...(sample.decodeTimesOnly && { decodeTimesOnly: true }),
@@ -275,7 +276,7 @@ const describeVideo = (
     bitRate: Number(codecpar.bitRate),
     closedCaptions: sample.closedCaptions,
     durationSeconds: secondsOf(stream) || (format.duration > 0n ? Number(format.duration) / 1e6 : 0),
-    simpleEditList,
+    simpleEditList: track?.hasSimpleEdits ?? true,
   };
 };
 

@@ -25,6 +25,8 @@ export interface TrackFacts {
   /** The edit list only shifts the start or cuts the ends; absent without an edit list. */
   readonly hasSimpleEdits?: boolean;
   readonly isEncrypted: boolean;
+  /** All samples have the same decoder configuration. */
+  readonly isUniform: boolean;
 }
 
 /** Sample entries of encrypted tracks (ISO/IEC 14496-12, 8.12), and those of the iTunes store. */
@@ -48,6 +50,7 @@ export const readTracks = (moov: Uint8Array): ReadonlyMap<number, TrackFacts> =>
     const entry = entries && readBoxHeader(viewOf(moov), entries.content + 4, entries.end);
     tracks.set(viewOf(moov).getUint32(idOffset), {
       ...(edits && { hasSimpleEdits: isSimple(moov, edits) }),
+      isUniform: !entries || entries.content + 4 > entries.end || viewOf(moov).getUint32(entries.content) <= 1,
       isEncrypted: entry !== undefined && ENCRYPTED.has(entry.type),
     });
   }

@@ -113,7 +113,8 @@ export const findCodecObstacle = ({ video, filters }: Pick<CopyInput, 'video' | 
   if (video.level > MAX_LEVEL || video.level <= 0) return `H.264 level ${video.level}`;
   if (video.pixelFormat !== 'yuv420p') return `the pixel format is ${video.pixelFormat}`;
   if (video.interlaced) return 'interlaced';
-  if (avcc?.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+  if (!avcc) return 'the decoder configuration is missing or changes';
+  if (avcc.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (filters.toneMap) return 'the frame has to be tone-mapped';
   return undefined;

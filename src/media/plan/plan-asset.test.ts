@@ -77,7 +77,7 @@ describe('planAsset', () => {
     ['level 5.2', { level: 52 }, {}, 'H.264 level 52'],
     ['4:2:2', { pixelFormat: 'yuv422p' }, {}, 'the pixel format is yuv422p'],
     ['interlaced', { interlaced: true }, {}, 'interlaced'],
-    ['no avcC', { avcc: '' }, {}, 'the stream has not exactly one sequence parameter set'],
+    ['no avcC', { avcc: '' }, {}, 'the decoder configuration is missing or changes'],
     ['oblong pixels', { sampleAspect: { num: 4, den: 3 } }, {}, 'pixels are not square'],
     ['rotated', { rotation: 180 }, {}, 'the frames have to be rotated'],
     ['mirrored', { flipHorizontal: true }, {}, 'the frames have to be rotated'],
