@@ -3,12 +3,12 @@ import { hasSequenceHeader, readAv1c, withoutTemporalDelimiters } from './av1.js
 
 describe('readAv1c', () => {
   test.each([
-    ['81040c00', 'av01.0.04M.08', 0],
-    ['810dcc00', 'av01.0.13H.10', 0],
-    ['81684c00', 'av01.3.08M.10', 3],
-    ['81487c00', 'av01.2.08M.12', 2],
-  ])('%s is %s', (record, codecs, profile) => {
-    expect(readAv1c(Buffer.from(record, 'hex'))).toEqual({ codecs, profile });
+    ['81040c00', 'av01.0.04M.08', 0, 8],
+    ['810dcc00', 'av01.0.13H.10', 0, 10],
+    ['81684c00', 'av01.3.08M.10', 3, 10],
+    ['81487c00', 'av01.2.08M.12', 2, 12],
+  ])('%s is %s', (record, codecs, profile, bitDepth) => {
+    expect(readAv1c(Buffer.from(record, 'hex'))).toEqual({ codecs, profile, bitDepth });
   });
   test('refuses other records', () => {
     for (const record of ['', '81040c', '01040c00', '82040c00'])

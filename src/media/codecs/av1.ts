@@ -12,6 +12,7 @@ export interface Av1cSummary {
   readonly codecs: string;
   /** 0 is Main: 4:2:0 with 8 or 10 bits. */
   readonly profile: number;
+  readonly bitDepth: number;
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -24,12 +25,14 @@ export const readAv1c = (av1c: Uint8Array): Av1cSummary | undefined => {
   const flags = av1c[2]!;
   const tier = flags & 0x80 ? 'H' : 'M';
   const bitDepth = flags & 0x40 ? (flags & 0x20 ? 12 : 10) : 8;
-  return { codecs: `av01.${profile}.${twoDigits(level)}${tier}.${twoDigits(bitDepth)}`, profile };
+  return { codecs: `av01.${profile}.${twoDigits(level)}${tier}.${twoDigits(bitDepth)}`, profile, bitDepth };
 };
 
 interface Obu {
   readonly type: number;
   readonly bytes: Uint8Array;
+  /** Without the header. */
+  readonly content: Uint8Array;
 }
 
 /** The open bitstream units of a sample; undefined when they do not fill the sample exactly. */
@@ -51,11 +54,19 @@ const listObus = (bytes: Uint8Array): Obu[] | undefined => {
     }
     const end = content + size;
     if (size < 0 || end > bytes.length) return undefined;
-    units.push({ type: (header >> 3) & 0x0f, bytes: bytes.subarray(offset, end) });
+    units.push({
+      type: (header >> 3) & 0x0f,
+      bytes: bytes.subarray(offset, end),
+      content: bytes.subarray(content, end),
+    });
     offset = end;
   }
   return units;
 };
+
+/** The content of the sequence header in an av1C record, which is optional there. */
+export const findSequenceHeader = (av1c: Uint8Array): Uint8Array | undefined =>
+  listObus(av1c.subarray(HEADER_BYTES))?.find(({ type }) => type === OBU_SEQUENCE_HEADER)?.content;
 
 /** Whether a sample begins with a sequence header, as decoding from a key frame requires. */
 export const hasSequenceHeader = (bytes: Uint8Array): boolean =>

@@ -1,5 +1,5 @@
 /**
- * Reads the bits of a NAL unit and skips emulation prevention bytes. All bits past the end are 0.
+ * Reads bits; all past the end are 0. In a NAL unit, emulation prevention bytes are skipped.
  */
 export class BitReader {
   private byte: number;
@@ -9,6 +9,7 @@ export class BitReader {
   constructor(
     private readonly bytes: Uint8Array,
     start: number,
+    private readonly isNalUnit = true,
   ) {
     this.byte = start;
   }
@@ -32,7 +33,7 @@ export class BitReader {
   bits(count: number): number {
     let value = 0;
     for (let index = 0; index < count; index++) {
-      if (this.bit === 0 && this.zeros >= 2 && this.bytes[this.byte] === 3) {
+      if (this.isNalUnit && this.bit === 0 && this.zeros >= 2 && this.bytes[this.byte] === 3) {
         this.byte += 1;
         this.zeros = 0;
       }

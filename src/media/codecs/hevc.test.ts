@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isIrapFrame, readHvcc, withoutHevcDelimiters } from './hevc.js';
+import { isCraFrame, isIrapFrame, listHvccSequences, readHvcc, withoutHevcDelimiters } from './hevc.js';
 
 /**
  * Version, profile, compatibility, constraints, level, the fixed part, then arrays of units of one
@@ -21,7 +21,7 @@ describe('readHvcc', () => {
     ['01216000000000000000000096', 'hvc1.1.6.H150'],
     ['01446000000090000100000078', 'hvc1.A4.6.L120.90.0.1'],
   ])('%s is %s', (start, codecs) => {
-    expect(readHvcc(hvcc(start, [32, 33, 34]))).toEqual({ codecs, lengthBytes: 4, spsCount: 1 });
+    expect(readHvcc(hvcc(start, [32, 33, 34]))).toMatchObject({ codecs, lengthBytes: 4, spsCount: 1 });
   });
 
   test('counts sequence parameter sets and refuses what is cut', () => {
@@ -31,6 +31,22 @@ describe('readHvcc', () => {
       expect(readHvcc(whole.subarray(0, length))).toBeUndefined();
     expect(readHvcc(Buffer.from(whole).fill(0, 0, 1))).toBeUndefined();
   });
+});
+
+test('the profile, the level and the parameter sets of a record are found', () => {
+  const record = hvcc('010220000000b0000000000099', [32, 33, 34]);
+  expect(readHvcc(record)).toMatchObject({ profile: 2, level: 153 });
+  expect(listHvccSequences(record)).toEqual([Buffer.from([0xaa])]);
+  expect(listHvccSequences(record.subarray(0, -1))).toEqual([]);
+});
+
+test('a clean random access picture is told from the others', () => {
+  expect([19, 20, 21, 1].map((type) => isCraFrame(Buffer.concat([unit(35), unit(type)])))).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ]);
 });
 
 test('decoding starts with pictures of the types 16 to 21, behind whatever stands before them', () => {

@@ -2,6 +2,7 @@
 
 const NAL_IRAP_FIRST = 16;
 const NAL_IRAP_LAST = 21;
+const NAL_CRA = 21;
 const NAL_ACCESS_UNIT_DELIMITER = 35;
 const HEADER_BYTES = 23;
 const NAL_SPS = 33;
@@ -9,6 +10,10 @@ const NAL_SPS = 33;
 export interface HvccSummary {
   /** RFC 6381 (ISO/IEC 14496-15, annex E), for example `hvc1.1.6.L93.B0`. */
   readonly codecs: string;
+  /** 1 is Main, 2 Main 10. */
+  readonly profile: number;
+  /** Thirty times the level. */
+  readonly level: number;
   readonly lengthBytes: number;
   readonly spsCount: number;
 }
@@ -16,21 +21,39 @@ export interface HvccSummary {
 /** What an hvcC record declares; undefined when it is not one. */
 export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
   if (hvcc.length < HEADER_BYTES || hvcc[0] !== 1) return undefined;
-  let spsCount = 0;
+  const units = listHvccUnits(hvcc);
+  if (!units) return undefined;
+  return {
+    codecs: hevcCodecs(hvcc),
+    profile: hvcc[1]! & 0x1f,
+    level: hvcc[12]!,
+    lengthBytes: (hvcc[21]! & 3) + 1,
+    spsCount: units.filter(({ type }) => type === NAL_SPS).length,
+  };
+};
+
+/** The sequence parameter sets of an hvcC record, beginning with their NAL headers. */
+export const listHvccSequences = (hvcc: Uint8Array): Uint8Array[] =>
+  (listHvccUnits(hvcc) ?? []).filter(({ type }) => type === NAL_SPS).map(({ unit }) => unit);
+
+/** The parameter sets of a record with a whole header; undefined when it is cut off. */
+const listHvccUnits = (hvcc: Uint8Array): { type: number; unit: Uint8Array }[] | undefined => {
+  const units: { type: number; unit: Uint8Array }[] = [];
   let offset = HEADER_BYTES;
   for (let array = 0; array < hvcc[22]!; array += 1) {
     if (offset + 3 > hvcc.length) return undefined;
     const type = hvcc[offset]! & 0x3f;
     const count = hvcc[offset + 1]! * 256 + hvcc[offset + 2]!;
-    if (type === NAL_SPS) spsCount += count;
     offset += 3;
-    for (let unit = 0; unit < count; unit += 1) {
-      if (offset + 2 > hvcc.length) return undefined;
-      offset += 2 + hvcc[offset]! * 256 + hvcc[offset + 1]!;
+    for (let index = 0; index < count; index += 1) {
+      const start = offset + 2;
+      if (start > hvcc.length) return undefined;
+      offset = start + hvcc[offset]! * 256 + hvcc[offset + 1]!;
+      if (offset > hvcc.length) return undefined;
+      units.push({ type, unit: hvcc.subarray(start, offset) });
     }
   }
-  if (offset > hvcc.length) return undefined;
-  return { codecs: hevcCodecs(hvcc), lengthBytes: (hvcc[21]! & 3) + 1, spsCount };
+  return units;
 };
 
 /**
@@ -66,6 +89,15 @@ function* listUnits(bytes: Uint8Array): Generator<{ type: number; unit: Uint8Arr
 /** Whether decoding can start with the access unit. */
 export const isIrapFrame = (bytes: Uint8Array): boolean => {
   for (const { type } of listUnits(bytes)) if (type >= NAL_IRAP_FIRST && type <= NAL_IRAP_LAST) return true;
+  return false;
+};
+
+/**
+ * Whether the access unit is a clean random access picture: pictures that follow it and are shown
+ * before it may need others before it (ITU-T H.265, 3.19).
+ */
+export const isCraFrame = (bytes: Uint8Array): boolean => {
+  for (const { type } of listUnits(bytes)) if (type === NAL_CRA) return true;
   return false;
 };
 
