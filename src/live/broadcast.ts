@@ -57,10 +57,10 @@ export const FAILURES: Record<RecordingFailure, string> = {
 };
 
 const keyFrameAdvice = (targetSeconds: number): string =>
-  `The encoder sends no key frame for more than ${targetSeconds} s, so players start late. Set its key frame interval to 2 s.`;
+  `The encoder sends no key frame for more than ${targetSeconds} s, so its video is encoded again for players. Set its key frame interval to 2 s.`;
 
 const playersAdvice = (reason: string): string =>
-  `Not every player can play the video of the encoder: ${reason}. Set it to H.264 with the profile main.`;
+  `Not every player can play what the encoder sends: ${reason}. Set it to H.264 with the profile main, 4:2:0 and closed GOPs, and to AAC.`;
 
 /**
  * A live stream on air: from its first publisher to the end of the last one's reconnect window.
@@ -236,6 +236,8 @@ export class Broadcast {
     if (this.isEnded) return;
     this.#beginSession(recording);
     for (const packet of this.#waiting.splice(0)) recording.write(packet);
+    // It may have left meanwhile.
+    if (!this.#publisher) this.#endSession();
     this.#limitDuration();
   }
 

@@ -1,6 +1,8 @@
+import { withoutTemporalDelimiters } from '../../media/codecs/av1.js';
 import { LIVE_TIMESCALE, toFrameRate } from '../../media/live/frame-grid.js';
+import { isOpenKeyFrame } from '../../media/live/key-frame.js';
 import { LiveSegmenter, type SegmenterEvents, type SegmenterOptions } from '../../media/live/live-segmenter.js';
-import { LiveTimeline } from '../../media/live/live-timeline.js';
+import { LiveTimeline, type TimedVideo } from '../../media/live/live-timeline.js';
 import {
   type LiveAudioFacts,
   type LiveVideoFacts,
@@ -47,6 +49,8 @@ const AUDIO_ALONE_MS = 2000;
 const MAX_HELD_MS = 10_000;
 /** More frames than any codec has in this time: the clock of the encoder stands still. */
 const MAX_HELD = 2000;
+/** Frames that are shown before a key frame are not shown earlier. */
+const MAX_LEADING_MS = 1000;
 
 /** From packets of encoders to parts: configurations, times, and where a recording starts. */
 export class PacketCutter {
@@ -63,6 +67,10 @@ export class PacketCutter {
   /** Number of the configuration that frames have. */
   #videoConfig = 0;
   #isStarted = false;
+  /** When the session's first key frame is shown, until a frame follows that is shown later. */
+  #leadingBeforeMs: number | undefined;
+  /** Frames were left out that are shown before the first key frame. */
+  #hasLeading = false;
   /** Audio that waits for the first key frame. */
   #held: AudioPacket[] = [];
 
@@ -90,6 +98,8 @@ export class PacketCutter {
     this.#declaredRate = undefined;
     this.#needsKey = true;
     this.#isStarted = false;
+    this.#leadingBeforeMs = undefined;
+    this.#hasLeading = false;
     this.#held = [];
   }
 
@@ -132,8 +142,11 @@ export class PacketCutter {
     const facts = this.#videoFacts;
     if (!facts || data.length === 0 || (this.#needsKey && !isKey)) return;
     if (this.#needsKey) this.#timeline.setFrameRate(this.#declaredRate ?? facts.frameRate);
+    if (this.#isLeading(dtsMs + compositionMs, isKey)) return;
     const timed = this.#timeline.video(dtsMs, compositionMs);
     if (!timed) return;
+    if (this.#needsKey) this.#leadingBeforeMs = dtsMs + compositionMs;
+    const isOpen = isKey && this.#isOpen(facts, data, timed);
     if (this.#needsKey) this.#videoConfig = this.#chooseConfig(facts, timed.delayTicks);
     const config = this.#videoConfig;
     this.#needsKey = false;
@@ -141,14 +154,34 @@ export class PacketCutter {
     const { reorderTicks } = this.#videoConfigs[config]!;
     this.#segmenter.video({
       decodeTicks: timed.decodeTicks,
+      presentationTicks: timed.presentationTicks,
       compositionOffsetTicks: timed.presentationTicks - timed.decodeTicks + reorderTicks,
       isKey,
+      isOpen,
       isJoined: timed.isJoined,
       config,
-      data,
+      data: facts.codec === 'av1' ? withoutTemporalDelimiters(data) : data,
       usualTicks: this.#timeline.frameTicks,
     });
     if (this.#held.length > 0) this.#addHeld();
+  }
+
+  /** Whether the frame needs others that came before the first key frame: it can't be decoded. */
+  #isLeading(ptsMs: number, isKey: boolean): boolean {
+    const limitMs = this.#leadingBeforeMs;
+    if (limitMs === undefined) return false;
+    const isLeading = !isKey && ptsMs < limitMs && ptsMs > limitMs - MAX_LEADING_MS;
+    if (isLeading) this.#hasLeading = true;
+    else this.#leadingBeforeMs = undefined;
+    return isLeading;
+  }
+
+  /** A key frame that is shown late in comparison with the first one has leading frames. */
+  #isOpen({ codec }: LiveVideoFacts, data: Uint8Array, { decodeTicks, presentationTicks }: TimedVideo): boolean {
+    const isLate = presentationTicks - decodeTicks > this.#timeline.frameTicks / 2;
+    const isOpen = isOpenKeyFrame(codec, data, !this.#needsKey && (isLate || this.#hasLeading));
+    if (isOpen) this.#events.problem('its groups of pictures are open');
+    return isOpen;
   }
 
   /**

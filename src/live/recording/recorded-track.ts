@@ -94,7 +94,8 @@ export class RecordedTrack {
 
   addEmpty({ segment, ...times }: EmptyRecord): void {
     this.complete();
-    this.#push({ ...times, segment, independent: true, config: this.#segments.at(-1)?.config ?? 0 }, NO_PARTS);
+    const config = this.#segments.at(-1)?.config ?? 0;
+    this.#push({ ...times, segment, independent: true, open: false, config }, NO_PARTS);
     this.#segments[this.#segments.length - 1] = { ...this.#segments.at(-1)!, gap: true };
     this.complete();
   }
@@ -152,9 +153,10 @@ export class RecordedTrack {
   }
 
   #push(part: Omit<PartRecord, 'track' | 'part'>, parts: readonly LivePart[]): void {
-    const { segment: number, startTicks, durationTicks, wallMs, config, discontinuity, independent } = part;
+    const { segment: number, startTicks, durationTicks, wallMs, config, discontinuity, independent, open } = part;
     const times = { number, startTicks, durationTicks, wallMs };
-    this.#segments.push({ ...times, config, discontinuity, independent, parts, complete: false });
+    const starts = { independent, ...(open && { open }) };
+    this.#segments.push({ ...times, ...starts, config, discontinuity, parts, complete: false });
     this.#firstParts.push(this.#offsets.length);
   }
 

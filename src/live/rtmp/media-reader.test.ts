@@ -154,6 +154,15 @@ describe('audio', () => {
   ])('%s can not be recorded', (payload, name) => {
     expect(read([AUDIO, 0, payload]).problems).toEqual([`The audio codec is ${name}. Set the audio encoder to AAC.`]);
   });
+
+  it.each([
+    ['AAC-LC', 'af00 1190', []],
+    ['HE-AAC', 'af00 2b920800', []],
+    ['AAC Main', 'af00 0990', ['The audio is AAC of kind 1. Set the audio encoder to AAC-LC.']],
+    ['AAC-ELD', 'af00 f8e62000', ['The audio is AAC of kind 39. Set the audio encoder to AAC-LC.']],
+  ])('%s is recorded if players decode it', (_name, payload, problems) => {
+    expect(read([AUDIO, 0, payload]).problems).toEqual(problems);
+  });
 });
 
 it('passes on a configuration when it changes', () => {

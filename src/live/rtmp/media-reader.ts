@@ -1,3 +1,4 @@
+import { readAudioSpecificConfig } from '../../media/codecs/aac.js';
 import type { IngestPacket } from '../ingest.js';
 import { readAmf0 } from './amf0.js';
 import { readAudioTag, readVideoTag, type VideoCodec } from './flv-tags.js';
@@ -9,6 +10,9 @@ export const AMF3_DATA = 15;
 export const AMF0_DATA = 18;
 export const AGGREGATE = 22;
 
+const AAC_LC = 2;
+/** Audio object types that every player decodes: AAC-LC and HE-AAC (ISO/IEC 14496-3, 1.5.1.1). */
+const PLAYABLE_AAC = new Set([AAC_LC, 5, 29]);
 /** Larger ones are no records of a decoder configuration. */
 const MAX_RECORD_BYTES = 64 * 1024;
 /** Of an FLV tag, and of the size that follows it (FLV 10.1, E.4.1). */
@@ -55,6 +59,8 @@ export class MediaReader {
     if (tag.kind === 'unsupported') return `The audio codec is ${tag.codecName}. Set the audio encoder to AAC.`;
     if (tag.kind === 'config') {
       if (!isNewRecord(tag.record, this.audioRecord)) return undefined;
+      const kind = readAudioSpecificConfig(tag.record)?.objectType ?? AAC_LC;
+      if (!PLAYABLE_AAC.has(kind)) return `The audio is AAC of kind ${kind}. Set the audio encoder to AAC-LC.`;
       this.audioRecord = Buffer.from(tag.record);
       this.onPacket({ kind: 'audio-config', config: { codec: 'aac', record: this.audioRecord } });
     } else if (tag.kind === 'frame' && this.audioRecord) {

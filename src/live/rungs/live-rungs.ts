@@ -54,17 +54,19 @@ export class LiveRungs {
       const { maxRungs } = this.#deps;
       const plan = planLiveRungs({ video, bandwidth: copy.info.bandwidth, isTest, maxRungs });
       const { timescale, frameRate = 30 } = copy.info;
-      const tracks: RungTrack[] = [];
-      for (const rung of plan.rungs)
-        tracks.push(
-          new RungTrack(rung, await this.#init(rung, plan, timescale), timescale, frameRate / rung.frameStep),
-        );
+      const toTrack = async (rung: Rung): Promise<RungTrack> =>
+        new RungTrack(rung, await this.#init(rung, plan, timescale), timescale, frameRate / rung.frameStep);
+      const [tracks, replacement] = await Promise.all([
+        Promise.all(plan.rungs.map(toTrack)),
+        plan.replacement && toTrack(plan.replacement),
+      ]);
       const names = tracks.map(({ rung }) => rung.name);
       const { logger } = this.#deps;
       logger.info({ asset_id: feed.assetId, rungs: names, obstacle: plan.obstacle }, 'live rungs planned');
       const { filters, size } = plan;
       const stills = new RecordedStills(this.#deps, { feed, copyName: name, filters, size });
-      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, { plan, tracks, stills });
+      const made = { plan, tracks, replacement, stills };
+      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, made);
       this.#feeds.add(rungs);
       return rungs;
     } catch (error) {

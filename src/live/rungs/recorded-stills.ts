@@ -7,7 +7,7 @@ import { withTemporaryFile } from '../../lib/temporary-file.js';
 import { planStill, type StillLayout, stillSize, ticksAt } from '../../media/image/geometry.js';
 import type { ThumbnailParameters } from '../../media/image/parameters.js';
 import { verifyImage } from '../../media/image/verifier.js';
-import type { LiveSegment } from '../../media/live/live-track.js';
+import { decodingStart, type LiveSegment } from '../../media/live/live-track.js';
 import type { Size } from '../../media/plan/ladder.js';
 import type { VideoFilters } from '../../media/plan/plan.js';
 import { CrashQuarantine } from '../../packager/crash-quarantine.js';
@@ -158,9 +158,7 @@ export class RecordedStills implements LiveStills {
     const { feed, copyName } = this.#video;
     const segments = this.#segments;
     const at = segments.findIndex((each) => each.number === number);
-    let first = at;
-    while (first > 0 && !segments[first]!.independent) first -= 1;
-    const needed = segments.slice(first, at + 1);
+    const needed = segments.slice(decodingStart(segments, at), at + 1);
     const sizeBytes = needed.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.sizeBytes, 0);
     if (sizeBytes > MAX_SOURCE_BYTES)
       throw new KinoraError('unavailable', { details: { reason: 'the last key frame is too far away' } });

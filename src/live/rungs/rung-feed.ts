@@ -1,6 +1,6 @@
 import type { LiveFeed, LiveStills } from '../../domain/playback/live-feed.js';
 import { isKinoraError } from '../../lib/errors.js';
-import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
+import type { LiveSegment, LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
 import type { FileProducer } from '../../packager/file-producer.js';
 import { makeRungSegment } from './rung-maker.js';
@@ -11,33 +11,46 @@ export interface RungFeedDeps extends RungSessionDeps {
   readonly files: FileProducer;
 }
 
+interface RungFeedParts {
+  readonly plan: LiveRungsPlan;
+  /** Highest first. */
+  readonly tracks: readonly RungTrack[];
+  /** See `LiveRungsPlan`. */
+  readonly replacement: RungTrack | undefined;
+  readonly stills: LiveStills;
+}
+
 /** How often a wait looks at the recorded track by itself. */
 const LOOK_MS = 1_000;
 
 /** A recording with rungs, which are encoded only while somebody waits for them or reads them. */
 export class RungFeed implements LiveFeed {
-  readonly trackNames: readonly string[];
   readonly stills: LiveStills;
   readonly #deps: RungFeedDeps;
   readonly #feed: LiveFeed;
   /** The name of the recorded video in the recording. */
   readonly #copyName: string;
   readonly #plan: LiveRungsPlan;
+  readonly #videoNames: readonly string[];
   readonly #tracks: ReadonlyMap<string, RungTrack>;
   readonly #waiting = new Set<() => void>();
+  readonly #replacement: RungTrack | undefined;
+  /** The number of the first segment that the replacement shows; absent while it shows none. */
+  #replacedFrom: number | undefined;
+  /** Segments of the recorded video that players can start with. */
+  #startable = 0;
   #session: RungSession | undefined;
   #isStopped = false;
-  #copy: { readonly of: LiveTrackState; readonly state: LiveTrackState } | undefined;
+  /** What is shown of the recorded video, and of what it was made. */
+  #copy:
+    | { readonly of: LiveTrackState; readonly rest: LiveTrackState | undefined; readonly state: LiveTrackState }
+    | undefined;
 
   constructor(
     deps: RungFeedDeps,
     feed: LiveFeed,
     copyName: string,
-    {
-      plan,
-      tracks,
-      stills,
-    }: { readonly plan: LiveRungsPlan; readonly tracks: readonly RungTrack[]; readonly stills: LiveStills },
+    { plan, tracks, replacement, stills }: RungFeedParts,
   ) {
     this.stills = stills;
     this.#deps = deps;
@@ -45,10 +58,15 @@ export class RungFeed implements LiveFeed {
     this.#copyName = copyName;
     this.#plan = plan;
     this.#tracks = new Map(tracks.map((track) => [track.rung.name, track]));
-    const others = feed.trackNames.filter((name) => name !== copyName);
+    this.#replacement = replacement;
     const copy = plan.copyName === undefined ? [] : [plan.copyName];
     const rungs = tracks.map(({ rung }) => rung.name);
-    this.trackNames = plan.obstacle === undefined ? [...copy, ...rungs, ...others] : [...rungs, ...copy, ...others];
+    this.#videoNames = plan.obstacle === undefined ? [...copy, ...rungs] : [...rungs, ...copy];
+  }
+
+  /** Audio may begin later. */
+  get trackNames(): readonly string[] {
+    return [...this.#videoNames, ...this.#feed.trackNames.filter((name) => name !== this.#copyName)];
   }
 
   get assetId(): string {
@@ -78,7 +96,7 @@ export class RungFeed implements LiveFeed {
     part: number | undefined,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<boolean> {
-    const rung = this.#tracks.get(name);
+    const rung = this.#encoded(name);
     if (!rung) return this.#feed.waitFor(this.#nameOf(name), segment, part, options);
     this.#touch(rung);
     const isThere = (): boolean => {
@@ -90,13 +108,13 @@ export class RungFeed implements LiveFeed {
   }
 
   init(name: string, config: number): Uint8Array | undefined {
-    const rung = this.#tracks.get(name);
-    if (!rung) return this.#feed.init(this.#nameOf(name), config);
-    return config === 0 ? rung.init : undefined;
+    const rung = this.#encoded(name);
+    if (rung?.config === config) return rung.init;
+    return this.#tracks.has(name) ? undefined : this.#feed.init(this.#nameOf(name), config);
   }
 
   async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
-    const track = this.#tracks.get(name);
+    const track = this.#encoded(name, segment);
     if (!track) return this.#feed.read(this.#nameOf(name), segment, part);
     this.#touch(track);
     this.track(name);
@@ -121,12 +139,39 @@ export class RungFeed implements LiveFeed {
   /** The recorded video announces more than the rung below it. */
   #describeCopy(): LiveTrackState {
     const of = this.#feed.track(this.#copyName)!;
-    if (this.#copy?.of !== of) {
+    const at = this.#findReplaced(of.segments);
+    const rest = at === undefined ? undefined : this.#replacement;
+    rest?.update(of);
+    if (this.#copy?.of !== of || this.#copy.rest !== rest?.state) {
       const bandwidth = Math.max(of.info.bandwidth, this.#plan.leastBandwidth);
-      const name = this.#plan.copyName!;
-      this.#copy = { of, state: { ...of, info: { ...of.info, name, bandwidth } } };
+      const info = { ...of.info, name: this.#plan.copyName!, bandwidth };
+      const segments = rest ? [...of.segments.slice(0, at), ...rest.state.segments.slice(at)] : of.segments;
+      const state = { info, segments, ended: (rest?.state ?? of).ended };
+      this.#copy = { of, rest: rest?.state, state };
     }
     return this.#copy.state;
+  }
+
+  /**
+   * The index of the first segment that the replacement shows. The others, which players have seen,
+   * stay. A discontinuity would have to be one of all tracks (RFC 8216, 6.2.4); times continue.
+   */
+  #findReplaced(segments: readonly LiveSegment[]): number | undefined {
+    if (!this.#replacement) return undefined;
+    while (segments[this.#startable]?.independent) this.#startable += 1;
+    const replaced = segments[this.#startable];
+    if (!replaced) return undefined;
+    this.#replacedFrom = replaced.number;
+    this.#replacement.config = (segments[this.#startable - 1]?.config ?? -1) + 1;
+    return this.#startable;
+  }
+
+  /** The rung that shows a segment of the track, or its newest one. */
+  #encoded(name: string, segment = Number.POSITIVE_INFINITY): RungTrack | undefined {
+    if (name !== this.#plan.copyName || !this.#replacement) return this.#tracks.get(name);
+    this.#describeCopy();
+    const isReplaced = this.#replacedFrom !== undefined && segment >= this.#replacedFrom;
+    return isReplaced ? this.#replacement : undefined;
   }
 
   /** A track that is neither the recorded video nor a rung. */
@@ -145,7 +190,7 @@ export class RungFeed implements LiveFeed {
       feed: this.#feed,
       copyName: this.#copyName,
       plan: this.#plan,
-      tracks: [...this.#tracks.values()],
+      tracks: [...(this.#replacement ? [this.#replacement] : []), ...this.#tracks.values()],
     };
     const session = new RungSession(this.#deps, source, () => this.#notify());
     this.#session = session;

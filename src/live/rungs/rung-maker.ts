@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import { KinoraError } from '../../lib/errors.js';
+import { decodingStart } from '../../media/live/live-track.js';
 import { verifyFragment } from '../../media/mp4/fragment-verifier.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
@@ -30,9 +31,7 @@ export const makeRungSegment = async (
   const at = segments.findIndex((each) => each.number === number);
   const segment = segments[at];
   if (!segment?.complete) throw new KinoraError('not_found');
-  // Decoding begins at a key frame of the same configuration.
-  let first = at;
-  while (first > 0 && !segments[first]!.independent) first -= 1;
+  const first = decodingStart(segments, at);
   const { rung } = track;
   const { timescale } = track.state.info;
   const key = { assetId: feed.assetId, plan: GENERATION, rendition: LIVE_PREFIX + rung.name, file: `${number}.m4s` };

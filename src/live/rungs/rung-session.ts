@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import type { Clock } from '../../lib/clock.js';
 import { newId } from '../../lib/ids.js';
-import type { LiveSegment } from '../../media/live/live-track.js';
+import { decodingStart, type LiveSegment } from '../../media/live/live-track.js';
 import { verifyFragment } from '../../media/mp4/fragment-verifier.js';
 import { readFragment, readVideoInit } from '../../media/mp4/read-cmaf.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
@@ -112,16 +112,18 @@ export class RungSession {
   async #follow(): Promise<void> {
     const { feed, copyName } = this.#source;
     const { signal } = this.#abort;
-    let number = this.#independentBefore(this.#segments().at(-1)?.number ?? 0);
+    let number = this.#segments().at(-1)?.number ?? 0;
     let part = 0;
     let restarts = true;
+    // Whether `number` is where decoding starts.
+    let isPlaced = false;
     while (!signal.aborted) {
       if (this.#failure !== undefined) {
         await this.#verified;
         number = this.#recover();
-        [part, restarts] = [0, true];
+        [part, restarts, isPlaced] = [0, true, false];
       }
-      if (restarts) number = this.#independentBefore(number);
+      if (!isPlaced && this.#segment(number)) [number, isPlaced] = [this.#independentBefore(number), true];
       const segment = this.#segment(number);
       if (part === 0 && segment) {
         if (!this.#choose(segment)) break;
@@ -141,7 +143,13 @@ export class RungSession {
         number += 1;
         part = 0;
       } else if (feed.track(copyName)?.ended) break;
-      else await feed.waitFor(copyName, number, part, { timeoutMs: WAIT_MS, signal });
+      else if (!(await feed.waitFor(copyName, number, part, { timeoutMs: WAIT_MS, signal })) && part === 0) {
+        // The encoder has left, or stalls: the decoder returns the frames that it keeps back.
+        await this.#finish();
+        this.#job = undefined;
+        this.#config = -1;
+        [restarts, isPlaced] = [true, false];
+      }
       this.#onChange();
     }
     await this.#finish();
@@ -166,9 +174,9 @@ export class RungSession {
   }
 
   #independentBefore(number: number): number {
-    let first = number;
-    while (this.#segment(first)?.independent === false) first -= 1;
-    return first;
+    const segments = this.#segments();
+    const firstNumber = segments[0]?.number ?? number;
+    return firstNumber + decodingStart(segments, number - firstNumber);
   }
 
   /** Starts and stops rungs at the start of a segment. @returns whether any is left */
@@ -375,7 +383,7 @@ export class RungSession {
     );
     const first = unfinished[0]?.number ?? this.#segments().at(-1)!.number;
     this.#crashes = { segment: first, count: first === this.#crashes.segment ? this.#crashes.count + 1 : 1 };
-    if (this.#crashes.count < MAX_CRASHES) return this.#independentBefore(first);
+    if (this.#crashes.count < MAX_CRASHES) return first;
     for (const track of tracks) {
       track.lose(first);
       if (track.fromSegment !== undefined) track.fromSegment = first + 1;

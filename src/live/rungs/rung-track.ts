@@ -23,6 +23,8 @@ export class RungTrack {
   touchedMs = Number.NEGATIVE_INFINITY;
   /** After the processor was too slow for it. */
   blockedUntilMs = Number.NEGATIVE_INFINITY;
+  /** The number of its init segment. */
+  config = 0;
   readonly #encoded = new Map<number, EncodedSegment>();
   readonly #settled: LiveSegment[] = [];
   #state: LiveTrackState;
@@ -51,9 +53,10 @@ export class RungTrack {
     return this.#encoded.has(segment);
   }
 
-  /** A segment is going to be encoded; viewers wait for its parts. */
+  /** A segment is going to be encoded; viewers wait for its parts, unless they know it already. */
   expect(segment: number, startTicks: number): void {
-    if (!this.#encoded.has(segment)) this.#encoded.set(segment, { startTicks, parts: [] });
+    const isKnown = segment <= (this.#settled.at(-1)?.number ?? -1);
+    if (!isKnown && !this.#encoded.has(segment)) this.#encoded.set(segment, { startTicks, parts: [] });
   }
 
   add(segment: number, part: EncodedPart): void {
@@ -99,7 +102,8 @@ export class RungTrack {
   #describe(segment: LiveSegment, parts: readonly EncodedPart[], complete = true): LiveSegment {
     const durationTicks = complete ? segment.durationTicks : parts.reduce((sum, each) => sum + each.durationTicks, 0);
     const described = parts.map(({ bytes: _, ...part }) => part);
-    return { ...segment, durationTicks, config: 0, independent: true, parts: described, complete };
+    const { open: _, ...times } = segment;
+    return { ...times, durationTicks, config: this.config, independent: true, parts: described, complete };
   }
 
   #forget(): void {

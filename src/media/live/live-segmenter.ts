@@ -19,9 +19,13 @@ export interface SegmenterOptions {
 
 export interface LiveFrame {
   readonly decodeTicks: number;
+  /** Equal to `decodeTicks` for a key frame that has no leading frames. */
+  readonly presentationTicks: number;
   /** May be negative. */
   readonly compositionOffsetTicks: number;
   readonly isKey: boolean;
+  /** A key frame that players can't start at: see `isOpenKeyFrame`. */
+  readonly isOpen: boolean;
   /** The time does not continue that of the frame before. */
   readonly isJoined: boolean;
   readonly config: number;
@@ -45,7 +49,10 @@ export interface CutPart {
   readonly startTicks: number;
   readonly durationTicks: number;
   readonly config: number;
+  /** Players can start with it. */
   readonly independent: boolean;
+  /** It starts with an open key frame. */
+  readonly open: boolean;
   /** Of the segment. */
   readonly discontinuity: boolean;
   readonly samples: readonly FragmentSample[];
@@ -74,6 +81,11 @@ const TARGET_EXCESS_SECONDS = 0.4;
 const LEAST_TOLERANCE_SECONDS = 0.05;
 /** A part ends earlier when it has so much: an encoder whose times stand still never fills it. */
 const MAX_PART_BYTES = 8 * 2 ** 20;
+/**
+ * A segment without a key frame ends so much earlier if no later frame is shown before its end, so
+ * that an encoded segment can follow a copied one. B-frames are shown before one that they follow.
+ */
+const CLEAN_CUT_SECONDS = 0.3;
 /** Audio that is ahead of the video by more is not kept back until a cut of the video. */
 const MAX_AHEAD_SECONDS = 1;
 
@@ -100,6 +112,8 @@ export class LiveSegmenter {
   /** Waits for its duration, which the next frame tells. */
   #pending: LiveFrame | undefined;
   #hasVideo = false;
+  /** When the last shown frame so far ends. */
+  #shownTicks = 0;
   /** Later cuts are unknown. */
   #decidedTicks = 0;
   #audioQueue: LiveAudioFrame[] = [];
@@ -133,6 +147,8 @@ export class LiveSegmenter {
     this.#video.config = frame.config;
     this.#hasVideo = true;
     this.#pending = frame;
+    const endTicks = frame.presentationTicks + frame.usualTicks;
+    this.#shownTicks = frame.isJoined ? endTicks : Math.max(this.#shownTicks, endTicks);
     this.#decidedTicks = frame.decodeTicks;
     if (!this.#video.fits(frame.usualTicks, LIVE_TIMESCALE)) this.#video.flush();
     this.#drainAudio(false);
@@ -161,12 +177,9 @@ export class LiveSegmenter {
     if (!frame) return;
     this.#pending = undefined;
     const durationTicks = nextTicks === undefined ? Math.round(frame.usualTicks) : nextTicks - frame.decodeTicks;
-    this.#video.add(frame.decodeTicks, LIVE_TIMESCALE, frame.data, {
-      durationTicks,
-      compositionOffsetTicks: frame.compositionOffsetTicks,
-      sizeBytes: frame.data.length,
-      sync: frame.isKey,
-    });
+    const { compositionOffsetTicks, data, isKey: sync, isOpen } = frame;
+    const sample = { durationTicks, compositionOffsetTicks, sizeBytes: data.length, sync };
+    this.#video.add(frame.decodeTicks, LIVE_TIMESCALE, data, sample, isOpen);
   }
 
   #cutBefore(frame: LiveFrame): 'break' | 'cut' | undefined {
@@ -176,7 +189,9 @@ export class LiveSegmenter {
     const least = (this.#options.leastSeconds - LEAST_TOLERANCE_SECONDS) * LIVE_TIMESCALE;
     if (frame.isKey && this.#breakAtKey) return 'break';
     if (frame.isKey && length >= least) return 'cut';
-    if (length + frame.usualTicks <= this.#maxTicks) return undefined;
+    const isClean = this.#shownTicks <= frame.decodeTicks + frame.usualTicks / 2;
+    const slackTicks = isClean ? CLEAN_CUT_SECONDS * LIVE_TIMESCALE : 0;
+    if (length + frame.usualTicks + slackTicks <= this.#maxTicks) return undefined;
     if (!frame.isKey) this.#events.forcedCut();
     return 'cut';
   }
@@ -216,10 +231,22 @@ export class LiveSegmenter {
       const aheadTicks = (newest.startTicks * LIVE_TIMESCALE) / newest.timescale - this.#decidedTicks;
       const mayWait = !isEnd && aheadTicks < MAX_AHEAD_SECONDS * LIVE_TIMESCALE;
       if (this.#hasVideo && !cut && middle > this.#decidedTicks && mayWait) return;
+      if (this.#cutWithoutVideo(frame)) continue;
       this.#audioQueue.shift();
       if (!this.#hasVideo) this.#cutAudioAlone(frame);
       this.#addAudio(frame);
     }
+  }
+
+  /** Audio goes on when video has stopped: its segment ends within the target duration as well. */
+  #cutWithoutVideo({ startTicks, durationTicks, timescale }: LiveAudioFrame): boolean {
+    const segment = this.#segment;
+    if (!this.#hasVideo || !segment) return false;
+    const endTicks = ((startTicks + durationTicks) * LIVE_TIMESCALE) / timescale;
+    if (endTicks - segment.startTicks <= this.#maxTicks) return false;
+    this.#addPending(undefined);
+    this.#cut((startTicks * LIVE_TIMESCALE) / timescale, false);
+    return true;
   }
 
   /** Audio alone decides where segments end. */
@@ -268,6 +295,8 @@ class PartBuffer {
   #number = 0;
   #isComplete = true;
   #sizeBytes = 0;
+  /** Of the first frame. */
+  #isOpen = false;
   #samples: FragmentSample[] = [];
   #data: Uint8Array[] = [];
 
@@ -298,13 +327,14 @@ class PartBuffer {
     this.#isComplete = false;
   }
 
-  add(startTicks: number, timescale: number, data: Uint8Array, sample: FragmentSample): void {
+  add(startTicks: number, timescale: number, data: Uint8Array, sample: FragmentSample, isOpen = false): void {
     if (!this.fits(sample.durationTicks, timescale)) this.flush();
     // A gap in the audio: the last frame before it lasts until its end.
     if (this.#samples.length > 0 && startTicks > this.#startTicks + this.#durationTicks) this.flush();
     if (this.#samples.length === 0) {
       this.#startTicks = startTicks;
       this.#durationTicks = 0;
+      this.#isOpen = isOpen;
     }
     this.#timescale = timescale;
     this.#durationTicks += sample.durationTicks;
@@ -326,7 +356,8 @@ class PartBuffer {
       startTicks: this.#startTicks,
       durationTicks: this.#durationTicks,
       config: this.config,
-      independent: this.#samples[0]!.sync,
+      independent: this.#samples[0]!.sync && !this.#isOpen,
+      open: this.#isOpen,
       discontinuity: segment.discontinuity,
       samples: this.#samples,
       data: this.#data,

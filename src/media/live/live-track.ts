@@ -26,7 +26,13 @@ export interface LiveSegment {
   readonly config: number;
   /** Time or configuration do not continue those of the segment before (RFC 8216, 4.3.2.3). */
   readonly discontinuity: boolean;
+  /** Players can start with it. */
   readonly independent: boolean;
+  /**
+   * It is not independent, but decoding can start with it: frames at its beginning may be missing,
+   * because they need the segment before.
+   */
+  readonly open?: true;
   readonly parts: readonly LivePart[];
   readonly complete: boolean;
   /** The track has no frames in it: it has no file. */
@@ -67,3 +73,17 @@ export interface LiveTimes {
   /** Only in mode `low`. */
   readonly partTargetSeconds?: number;
 }
+
+/**
+ * The first segment to decode for all frames of the segment at index `at`. It has the same
+ * configuration, because every configuration begins with a key frame and a discontinuity.
+ */
+export const decodingStart = (segments: readonly LiveSegment[], at: number): number => {
+  const last = segments[at];
+  let first = last?.open && !last.discontinuity && at > 0 ? at - 1 : at;
+  for (let segment = segments[first]; first > 0 && segment; segment = segments[first]) {
+    if (segment.independent || segment.open) break;
+    first -= 1;
+  }
+  return first;
+};

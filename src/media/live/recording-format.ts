@@ -63,6 +63,8 @@ export interface PartRecord {
   readonly durationTicks: number;
   readonly config: number;
   readonly independent: boolean;
+  /** It starts with an open key frame. */
+  readonly open: boolean;
   readonly discontinuity: boolean;
   /** Wall clock of the first frame, in milliseconds since 1970. */
   readonly wallMs: number;
@@ -73,6 +75,7 @@ const FACT = 1;
 const PART = 2;
 const INDEPENDENT = 1;
 const DISCONTINUITY = 2;
+const OPEN = 4;
 /** Size, type, magic, kind. */
 const RECORD_HEAD_BYTES = 16;
 /** Before the bytes that viewers get. */
@@ -110,7 +113,8 @@ export const writePartHead = (part: PartRecord, fragmentBytes: number): Uint8Arr
   fields.setUint32(24, part.durationTicks);
   fields.setUint32(28, part.config);
   fields.setUint32(32, part.track === 'video' ? 0 : 1);
-  fields.setUint32(36, (part.independent ? INDEPENDENT : 0) | (part.discontinuity ? DISCONTINUITY : 0));
+  const starts = part.independent ? INDEPENDENT : part.open ? OPEN : 0;
+  fields.setUint32(36, starts | (part.discontinuity ? DISCONTINUITY : 0));
   return concat([recordHead(PART, fields.byteLength + fragmentBytes), new Uint8Array(fields.buffer)]);
 };
 
@@ -137,6 +141,7 @@ export const readRecordHead = (bytes: Uint8Array): RecordHead | undefined => {
     config: view.getUint32(RECORD_HEAD_BYTES + 28),
     track: view.getUint32(RECORD_HEAD_BYTES + 32) === 0 ? 'video' : 'audio',
     independent: (flags & INDEPENDENT) !== 0,
+    open: (flags & OPEN) !== 0,
     discontinuity: (flags & DISCONTINUITY) !== 0,
   };
   return { kind: 'part', sizeBytes, part };

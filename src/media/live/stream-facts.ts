@@ -1,6 +1,10 @@
 import { readAudioSpecificConfig } from '../codecs/aac.js';
+import { findSequenceHeader, readAv1c } from '../codecs/av1.js';
+import { readAv1Sequence } from '../codecs/av1-sequence.js';
 import { avcCodecs, listAvccSequences, readAvcc } from '../codecs/avc.js';
 import { readAvcSequence } from '../codecs/avc-sps.js';
+import { listHvccSequences, readHvcc } from '../codecs/hevc.js';
+import { readHevcSequence } from '../codecs/hevc-sps.js';
 import { writeAudioInit, writeVideoInit } from '../mp4/cmaf.js';
 import type { Rational } from '../source/source-facts.js';
 import { LIVE_TIMESCALE, toFrameRate } from './frame-grid.js';
@@ -38,15 +42,18 @@ const MAX_FRAME_RATE = 60.5;
 /** Undefined for a record that is damaged or says nothing of the size. */
 export const readLiveVideo = (codec: LiveVideoCodec, record: Uint8Array): LiveVideoFacts | undefined => {
   if (codec === 'avc') return readAvc(record);
-  return undefined;
+  return codec === 'hevc' ? readHevc(record) : readAv1(record);
 };
+
+/** Of the sizes of NAL units in samples. */
+const LENGTH_BYTES = 4;
 
 const readAvc = (record: Uint8Array): LiveVideoFacts | undefined => {
   const avcc = readAvcc(record);
   const unit = listAvccSequences(record)[0];
   const sequence = unit && readAvcSequence(unit);
   if (!avcc || !sequence) return undefined;
-  const { profile, constraints, level, spsCount } = avcc;
+  const { profile, constraints, level, spsCount, lengthBytes } = avcc;
   const { width, height, frameRate: declared, reorderFrames } = sequence;
   const frameRate = declared && toFrameRate(declared.num / declared.den);
   const find = (): string | undefined => {
@@ -56,6 +63,7 @@ const readAvc = (record: Uint8Array): LiveVideoFacts | undefined => {
     if (sequence.isInterlaced) return 'interlaced';
     if (!sequence.hasSquarePixels) return 'pixels are not square';
     if (spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+    if (lengthBytes !== LENGTH_BYTES) return 'lengths are not of 4 bytes';
     if (frameRate && frameRate.num / frameRate.den > MAX_FRAME_RATE) return 'more than 60 frames a second';
     return undefined;
   };
@@ -69,6 +77,43 @@ const readAvc = (record: Uint8Array): LiveVideoFacts | undefined => {
     ...(frameRate && { frameRate }),
     ...(reorderFrames !== undefined && { reorderFrames }),
     ...(obstacle !== undefined && { obstacle }),
+  };
+};
+
+const readHevc = (record: Uint8Array): LiveVideoFacts | undefined => {
+  const hvcc = readHvcc(record);
+  const unit = listHvccSequences(record)[0];
+  const sequence = unit && readHevcSequence(unit);
+  if (!hvcc || !sequence || hvcc.lengthBytes !== LENGTH_BYTES) return undefined;
+  const { width, height, frameRate: declared, reorderFrames } = sequence;
+  const frameRate = declared && toFrameRate(declared.num / declared.den);
+  return {
+    codec: 'hevc',
+    record,
+    codecs: hvcc.codecs,
+    width,
+    height,
+    ...(frameRate && { frameRate }),
+    reorderFrames,
+    obstacle: 'the codec is HEVC',
+  };
+};
+
+const readAv1 = (record: Uint8Array): LiveVideoFacts | undefined => {
+  const av1c = readAv1c(record);
+  const header = av1c && findSequenceHeader(record);
+  const sequence = header && readAv1Sequence(header);
+  if (!sequence) return undefined;
+  const { width, height, frameRate: declared } = sequence;
+  const frameRate = declared && toFrameRate(declared.num / declared.den);
+  return {
+    codec: 'av1',
+    record,
+    codecs: av1c.codecs,
+    width,
+    height,
+    ...(frameRate && { frameRate }),
+    obstacle: 'the codec is AV1',
   };
 };
 

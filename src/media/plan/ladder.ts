@@ -169,6 +169,14 @@ export const scaleRenditions = (
 const STEP_DOWN = 0.75;
 const MIN_RATE = 100_000;
 
+/** Limits what a rung promises to `bandwidth` (bit/s). */
+export const limitRung = (rung: Rung, bandwidth: number): Rung => {
+  const maxRate = Math.max(Math.floor(bandwidth / BANDWIDTH_MARGIN), MIN_RATE);
+  return rung.encoder.maxRate <= maxRate
+    ? rung
+    : { ...rung, bandwidth: Math.ceil(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+};
+
 /**
  * Limits the rungs below one that needs `bandwidth` (bit/s), so that each promises less than the
  * next. Players assume that a higher rate means better quality, and a copied source may need less
@@ -179,11 +187,7 @@ export const limitRungs = (rungs: readonly Rung[], bandwidth: number): Rung[] =>
   return rungs
     .toReversed()
     .map((rung) => {
-      const maxRate = Math.max(Math.floor((above * STEP_DOWN) / BANDWIDTH_MARGIN), MIN_RATE);
-      const limited =
-        rung.encoder.maxRate <= maxRate
-          ? rung
-          : { ...rung, bandwidth: Math.ceil(maxRate * BANDWIDTH_MARGIN), encoder: { ...rung.encoder, maxRate } };
+      const limited = limitRung(rung, above * STEP_DOWN);
       above = limited.bandwidth;
       return limited;
     })

@@ -1,7 +1,7 @@
 import type { Rational, VideoFacts } from '../source/source-facts.js';
 import { findCodecObstacle, findImageObstacle } from './copy-decision.js';
-import { displaySize, limitRungs, planLadder, type Rung, type Size } from './ladder.js';
-import { isOriginalCodec } from './original-decision.js';
+import { displaySize, limitRung, limitRungs, planLadder, type Rung, type Size } from './ladder.js';
+import { findOriginalObstacle, isOriginalCodec } from './original-decision.js';
 import type { VideoFilters } from './plan.js';
 import { sourceFilters } from './video-filters.js';
 
@@ -25,6 +25,11 @@ export interface LiveRungsPlan {
   readonly obstacle?: string;
   /** How the recorded video is announced; absent when players may not get it. */
   readonly copyName?: string;
+  /**
+   * Of the size of the recorded H.264 and with its name: replaces it from the first segment on that
+   * players can't start with.
+   */
+  readonly replacement?: Rung;
   /** bit/s that the recorded video announces at least, so that each rung has less than the next. */
   readonly leastBandwidth: number;
 }
@@ -38,7 +43,8 @@ const LEAST_SHARE = 0.5;
 /**
  * Plans the rungs of a live stream, which has at least quality `plus`. Its recorded H.264 is the
  * highest one, however large its bitrate, unless players may not show it: then the highest one is
- * encoded, whatever `maxRungs` says, and HEVC or AV1 are one more variant.
+ * encoded, whatever `maxRungs` says, and HEVC or AV1 are one more variant. How far apart its key
+ * frames are is not known yet.
  */
 export const planLiveRungs = ({ video, bandwidth, isTest, maxRungs }: LiveRungsInput): LiveRungsPlan => {
   const filters = { ...sourceFilters(video), testMark: isTest };
@@ -52,10 +58,19 @@ export const planLiveRungs = ({ video, bandwidth, isTest, maxRungs }: LiveRungsI
   const leastBandwidth = Math.max(bandwidth, Math.round(top.encoder.maxRate * LEAST_SHARE));
   if (obstacle === undefined) {
     const lower = limitRungs(keepSpread(encoded.slice(0, -1), leastBandwidth, maxRungs), leastBandwidth);
-    return { filters, frameRate, size, rungs: lower.toReversed(), copyName: top.name, leastBandwidth };
+    return {
+      filters,
+      frameRate,
+      size,
+      rungs: lower.toReversed(),
+      copyName: top.name,
+      replacement: limitRung(top, leastBandwidth),
+      leastBandwidth,
+    };
   }
   const rungs = [...keepSpread(encoded.slice(0, -1), top.bandwidth, maxRungs - 1), top].toReversed();
-  const isOffered = isOriginalCodec(video.codec) && !filters.toneMap && imageObstacle === undefined;
+  const originalObstacle = imageObstacle ?? findOriginalObstacle(video);
+  const isOffered = isOriginalCodec(video.codec) && !filters.toneMap && originalObstacle === undefined;
   return {
     filters,
     frameRate,

@@ -30,9 +30,14 @@ const findObstacle = (input: CopyInput): string | undefined => {
   const { facts, video } = input;
   if (!isMovFormat(facts.formatName) && !facts.formatName.startsWith('matroska'))
     return `the container is ${facts.formatName}`;
+  return findOriginalObstacle(video) ?? findFrameObstacle(input);
+};
+
+/** Why players may not decode the HEVC or AV1 of a source, although they know the codec. */
+export const findOriginalObstacle = (video: VideoFacts): string | undefined => {
   if (!PIXEL_FORMATS.has(video.pixelFormat)) return `the pixel format is ${video.pixelFormat}`;
   if (video.decoderConfig === undefined) return 'decoding cannot start at its key frames';
-  return findConfigObstacle(video, Buffer.from(video.decoderConfig, 'base64')) ?? findFrameObstacle(input);
+  return findConfigObstacle(video, Buffer.from(video.decoderConfig, 'base64'));
 };
 
 const findConfigObstacle = ({ codec, profile }: VideoFacts, config: Uint8Array): string | undefined => {

@@ -241,7 +241,8 @@ const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[
   const reports = others.flatMap(({ uri, state: { segments } }) => {
     const listed = segments.findLast((segment) => segment.complete || (hasParts(times) && segment.parts.length > 0));
     if (!listed) return [];
-    const part = hasParts(times) ? `,LAST-PART=${listed.parts.length - 1}` : '';
+    // A segment that was made on request has no parts.
+    const part = hasParts(times) ? `,LAST-PART=${Math.max(0, listed.parts.length - 1)}` : '';
     return `#EXT-X-RENDITION-REPORT:URI=${quote(uri)},LAST-MSN=${listed.number}${part}`;
   });
   return [

@@ -10,7 +10,7 @@ import { systemClock } from '#kinora/lib/clock.js';
 import { LiveRungs } from '#kinora/live/rungs/live-rungs.js';
 import { MediaPool } from '#kinora/pool/media-pool.js';
 import { quietLogger } from '../../support/logger.js';
-import { FakeLiveFeed, FIRST_SEGMENT } from '../../support/media/fake-live-feed.js';
+import { type FakeFeedOptions, FakeLiveFeed, FIRST_SEGMENT } from '../../support/media/fake-live-feed.js';
 import type { EncodedName } from '../../support/media/fixtures.js';
 import { readFrameCounters, readPackets } from '../../support/media/measure.js';
 
@@ -21,7 +21,12 @@ afterEach(async () => {
 
 const LONG = { timeoutMs: 100_000, signal: new AbortController().signal };
 
-const start = async (name: EncodedName, { isTest = false, maxRungs = 4 } = {}) => {
+interface StartOptions extends FakeFeedOptions {
+  readonly isTest?: boolean;
+  readonly maxRungs?: number;
+}
+
+const start = async (name: EncodedName, { isTest = false, maxRungs = 4, ...fake }: StartOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-rungs-'));
   closers.push(() => rm(dir, { recursive: true, force: true }));
   const store = await SegmentStore.open({
@@ -45,7 +50,7 @@ const start = async (name: EncodedName, { isTest = false, maxRungs = 4 } = {}) =
   closers.push(() => pool.stop());
   const rungs = new LiveRungs({ pool, store, temporaryDir, maxRungs, ...shared });
   closers.push(() => rungs.stop());
-  const recording = await FakeLiveFeed.open(name);
+  const recording = await FakeLiveFeed.open(name, fake);
   recording.grow(3);
   const feed = await rungs.open(recording, { isTest });
   return { recording, feed, rungs, dir, temporaryDir };
@@ -181,6 +186,33 @@ describe('rungs of a broadcast', () => {
     await playOut({ recording, feed }, ['480p']);
     expect(countersOf(await readAll(feed, '480p'))).toEqual(numbers(0, 180));
     expect(await feed.read('480p-hevc', FIRST_SEGMENT)).toEqual(await recording.read('480p', FIRST_SEGMENT));
+  });
+
+  it('replace the recording from the first segment on that begins without a key frame', async () => {
+    const { recording, feed } = await start('live-480p.mp4', { maxRungs: 0, halfGops: true });
+    expect(feed.trackNames).toEqual(['480p']);
+    expect(lastOf(feed, '480p')).toMatchObject({ number: FIRST_SEGMENT, config: 0, complete: true });
+    recording.grow(1);
+    expect(lastOf(recording, '480p')).toMatchObject({ number: FIRST_SEGMENT + 1, independent: false });
+    // Players do not see it before it is encoded.
+    expect(lastOf(feed, '480p')!.number).toBe(FIRST_SEGMENT);
+    recording.grow(1);
+    expect(await feed.waitFor('480p', FIRST_SEGMENT + 1, 0, LONG)).toBe(true);
+    recording.grow(19);
+    recording.end();
+    const { number } = lastOf(recording, '480p')!;
+    expect(await feed.waitFor('480p', number + 1, undefined, LONG)).toBe(true);
+    const { segments, ended } = feed.track('480p')!;
+    expect(ended).toBe(true);
+    expect(segments.every(({ independent }) => independent)).toBe(true);
+    expect(segments.map(({ config }) => config)).toEqual(segments.map((_, index) => Math.min(index, 1)));
+    expect(segments.map(({ startTicks }) => startTicks)).toEqual(recording.boundaries.slice(0, segments.length));
+    expect(await feed.read('480p', FIRST_SEGMENT)).toEqual(await recording.read('480p', FIRST_SEGMENT));
+    expect(feed.init('480p', 0)).toEqual(recording.init('480p', 0));
+    const encoded = await Promise.all(segments.slice(1).map((segment) => feed.read('480p', segment.number)));
+    const shown = countersOf([feed.init('480p', 1)!, ...encoded.map((bytes) => bytes!)]);
+    expect(shown).toEqual(numbers(30, shown.length));
+    expect(shown.length).toBe(segments.slice(1).reduce((sum, { durationTicks }) => sum + durationTicks / 3000, 0));
   });
 
   it('are all there is of a test stream, with its mark', async () => {

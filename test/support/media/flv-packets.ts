@@ -7,20 +7,35 @@ const TAG_HEADER_BYTES = 11;
 const AUDIO = 8;
 const VIDEO = 9;
 
-/** The tags of an FLV file as an encoder would send them over RTMP. */
-export const readFlvPackets = (path: string): IngestPacket[] => {
+/** A tag of an FLV file, which is a message of RTMP. */
+export interface Tag {
+  readonly typeId: number;
+  readonly ms: number;
+  readonly payload: Buffer;
+}
+
+export const readTags = (path: string): Tag[] => {
   const file = readFileSync(path);
-  const packets: IngestPacket[] = [];
+  const tags: Tag[] = [];
   for (let at = FILE_HEADER_BYTES; at + TAG_HEADER_BYTES <= file.length; ) {
-    const sizeBytes = file.readUIntBE(at + 1, 3);
-    const ms = file.readUIntBE(at + 4, 3) + file[at + 7]! * 2 ** 24;
     const start = at + TAG_HEADER_BYTES;
-    const packet = toPacket(file[at]!, Buffer.from(file.subarray(start, start + sizeBytes)), ms);
-    if (packet) packets.push(packet);
-    at = start + sizeBytes + 4;
+    const end = start + file.readUIntBE(at + 1, 3);
+    const ms = file.readUIntBE(at + 4, 3) + file[at + 7]! * 2 ** 24;
+    tags.push({ typeId: file[at]!, ms, payload: Buffer.from(file.subarray(start, end)) });
+    at = end + 4;
   }
-  return packets;
+  return tags;
 };
+
+/** The same tags at another time of the encoder's clock. */
+export const shiftTags = (tags: readonly Tag[], ms: number): Tag[] => tags.map((tag) => ({ ...tag, ms: tag.ms + ms }));
+
+/** What the product makes of tags that an encoder sends. */
+export const packetsOfTags = (tags: readonly Tag[]): IngestPacket[] =>
+  tags.flatMap(({ typeId, payload, ms }) => toPacket(typeId, payload, ms) ?? []);
+
+/** The tags of an FLV file as an encoder would send them over RTMP. */
+export const readFlvPackets = (path: string): IngestPacket[] => packetsOfTags(readTags(path));
 
 const toPacket = (type: number, body: Buffer, dtsMs: number): IngestPacket | undefined => {
   if (type === VIDEO) {
