@@ -17,7 +17,10 @@ export const LiveFacts = ({ stream }: { readonly stream: LiveStream }): ReactNod
         ['On air', assetId !== undefined && <ActiveRecording assetId={assetId} />],
         ['Protocol', stream.active_ingest_protocol?.toUpperCase()],
         ['Latency', stream.latency_mode],
-        ['Reconnect', stream.reconnect_window > 0 ? `within ${formatSpan(stream.reconnect_window)}` : 'never'],
+        [
+          'Reconnect',
+          stream.reconnect_window > 0 ? `within ${formatSpan(stream.reconnect_window)}` : 'begins a new broadcast',
+        ],
         ['Longest', formatSpan(stream.max_continuous_duration)],
         [
           'Recordings',
