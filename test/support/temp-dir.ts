@@ -24,6 +24,15 @@ const hasRoom = (): boolean => {
   }
 };
 
+/** A disk that a killed test has mounted there stays: it must not keep others from running. */
+const remove = (directory: string): void => {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch (error) {
+    console.warn(`files of an earlier run are not removed: ${String(error)}`);
+  }
+};
+
 /**
  * Puts the temporary files of the run into memory where there is room, unless TMPDIR says
  * otherwise. The tests copy hundreds of databases, and a disk makes each of thousands of commits
@@ -33,8 +42,7 @@ export default (): (() => void) | undefined => {
   if (process.env.TMPDIR !== undefined || !hasRoom()) return undefined;
   // A run that was killed could not remove its files.
   for (const name of readdirSync(MEMORY)) {
-    if (name.startsWith(PREFIX) && !isRunning(Number(name.slice(PREFIX.length))))
-      rmSync(join(MEMORY, name), { recursive: true, force: true });
+    if (name.startsWith(PREFIX) && !isRunning(Number(name.slice(PREFIX.length)))) remove(join(MEMORY, name));
   }
   const directory = join(MEMORY, `${PREFIX}${process.pid}`);
   mkdirSync(directory);
