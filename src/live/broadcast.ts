@@ -52,6 +52,7 @@ const INDEX_BYTES_PER_SECOND = 700;
 export const FAILURES: Record<RecordingFailure, string> = {
   overload: 'The server can not keep up with the encoder.',
   disk_full: 'The disk of the server is full.',
+  too_large: 'The recording is as large as the server allows.',
   error: 'The server can not record the live stream.',
   unreasonable: 'The encoder changes its times or its configuration again and again, or sends too much.',
 };
@@ -101,6 +102,10 @@ export class Broadcast {
   /** Nothing more is recorded. Its encoder may still be connected. */
   get isEnded(): boolean {
     return this.#ending !== undefined;
+  }
+
+  get recordedBytes(): number {
+    return this.#recording?.sizeBytes ?? 0;
   }
 
   /** What the end of the recording will add to its file, about. */

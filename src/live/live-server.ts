@@ -17,6 +17,8 @@ export interface LiveServerDeps {
   readonly blobs: BlobStore;
   /** Of the disk that recordings are written to. */
   readonly freeBytes: () => Promise<number>;
+  /** The largest recording. */
+  readonly maxBytes: number;
   readonly rungs: LiveRungs;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -186,8 +188,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     return (await this.#deps.freeBytes()) < neededBytes;
   }
 
-  /** Ends recordings while there is room for their ends. */
+  /** Ends recordings that are too large, and all while there is room for their ends. */
   async #checkDisk(): Promise<void> {
+    for (const broadcast of this.#broadcasts.values())
+      if (broadcast.recordedBytes > this.#deps.maxBytes) broadcast.fail('too_large');
     try {
       if (this.#broadcasts.size === 0 || !(await this.#isDiskFull())) return;
       for (const broadcast of this.#broadcasts.values()) broadcast.fail('disk_full');

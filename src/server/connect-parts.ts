@@ -63,7 +63,14 @@ export const connectParts = async (
     temporaryDir: media.temporaryDir,
     maxRungs: config.liveRungs,
   });
-  const live = new LiveServer({ blobs, rungs, clock, logger, freeBytes: () => diskSpace.freeBytes() });
+  const live = new LiveServer({
+    blobs,
+    rungs,
+    clock,
+    logger,
+    freeBytes: () => diskSpace.freeBytes(),
+    maxBytes: config.maxSourceBytes,
+  });
   const services = new ServiceClient(outside);
   const { playables, access, renditions } = await watchPlayback(base, media, {
     database,

@@ -8,8 +8,8 @@ const MAX_WAITING_MS = 8000;
 /** The most that a power failure loses. */
 const SYNC_EVERY_MS = 1000;
 
-/** Why nothing more can be recorded. `unreasonable` is the encoder's fault, the others are not. */
-export type RecordingFailure = 'overload' | 'disk_full' | 'error' | 'unreasonable';
+/** Why nothing more can be recorded. `unreasonable` is the encoder's fault. */
+export type RecordingFailure = 'overload' | 'disk_full' | 'too_large' | 'error' | 'unreasonable';
 
 interface Waiting {
   readonly chunks: readonly Uint8Array[];

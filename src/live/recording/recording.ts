@@ -192,6 +192,10 @@ export class Recording implements LiveFeed {
     return this.#hasSessionFrames ? this.#anchor.wallMs : undefined;
   }
 
+  get sizeBytes(): number {
+    return this.#writer.endBytes;
+  }
+
   get durationSeconds(): number {
     return Math.max(0, ...this.#tracks.all.map(({ state, endTicks }) => endTicks / state.info.timescale));
   }

@@ -96,3 +96,25 @@ describe.runIf(disk)('a disk that fills up while a live stream is on air', () =>
     expect(await station.server.stop()).toBe(0);
   });
 });
+
+describe('a recording that gets as large as sources may be', () => {
+  let station: LiveStation;
+  beforeAll(async () => {
+    station = await LiveStation.open({ megabits: 4, options: { MAX_SOURCE_SIZE: '2MiB' } });
+  });
+  afterAll(async () => {
+    station?.close();
+    await cleanUpServers();
+  });
+
+  it('ends with a warning, and is an asset', async () => {
+    const stream = await station.create();
+    const encoder = station.publish(stream, { loops: true });
+    const assetId = await station.untilActive(stream);
+    expect(await encoder.output).toContain('as large as the server allows');
+    const asset = await station.untilPlanned(assetId);
+    expect(asset).toMatchObject({ status: 'ready', is_live: false });
+    expect(isContinuous(await station.counters(asset))).toBe(true);
+    expect((await station.told(stream.id)).slice(3)).toEqual(['active', 'warning', 'disconnected', 'idle']);
+  });
+});
