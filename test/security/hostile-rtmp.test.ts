@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,9 +21,13 @@ import { chunksOf, commandBytes, handshakeBytes, openingBytes } from '../support
 const KEY = 'stream-key-1';
 const TYPICAL_SIZES = [1, 2, 3, 7, 11, 12, 18, 128, 129, 1460, 4096, 65_536];
 
+/** Whole sessions of half a second, as their encoders sent them. */
+const CORPUS = join(import.meta.dirname, 'rtmp-sessions');
+
 describe('sessions of real encoders', () => {
   /** What FFmpeg sends, of the system and with Enhanced RTMP. */
   const sessions: Buffer[] = [];
+  const stored = readdirSync(CORPUS).map((name) => ({ name, bytes: readFileSync(join(CORPUS, name)) }));
 
   /** Stands between an encoder and a server, and keeps what the encoder sends. */
   const record = async (publish: (url: string) => Promise<unknown>): Promise<Buffer> => {
@@ -98,6 +104,24 @@ describe('sessions of real encoders', () => {
     return hash.digest('hex');
   };
 
+  it.each([
+    ['ffmpeg-5-audio.bin', undefined, 0, 25],
+    ['ffmpeg-5-h264.bin', 'avc', 15, 25],
+    ['ffmpeg-5-late.bin', 'avc', 15, 25],
+    ['ffmpeg-8-av1.bin', 'av1', 15, 25],
+    ['ffmpeg-8-h264.bin', 'avc', 15, 25],
+    ['ffmpeg-8-hevc.bin', 'hevc', 15, 25],
+  ])('that are stored are read as ever: %s', async (name, codec, video, audio) => {
+    const { bytes } = stored.find((session) => session.name === name)!;
+    const { target, errors } = await replay(split(bytes, [1460]));
+    expect(errors).toEqual([]);
+    expect(target.publications).toHaveLength(1);
+    const { packets } = target.publications[0]!;
+    const count = (kind: IngestPacket['kind']): number => packets.filter((packet) => packet.kind === kind).length;
+    const config = packets.find((packet) => packet.kind === 'video-config');
+    expect([config?.config.codec, count('video'), count('audio')]).toEqual([codec, video, audio]);
+  });
+
   it('are read the same, wherever reads end', async () => {
     for (const bytes of sessions) {
       const whole = await replay(split(bytes, [65_536]));
@@ -121,9 +145,10 @@ describe('sessions of real encoders', () => {
       inserted: fc.uint8Array({ maxLength: 8 }),
     });
     const changes = fc.array(change, { minLength: 1, maxLength: 5 });
+    const all = [...sessions, ...stored.map(({ bytes }) => bytes)];
     await fc.assert(
-      fc.asyncProperty(fc.nat(sessions.length - 1), changes, async (index, list) => {
-        let bytes: Buffer = sessions[index]!.subarray(0, 200_000);
+      fc.asyncProperty(fc.nat(all.length - 1), changes, async (index, list) => {
+        let bytes: Buffer = all[index]!.subarray(0, 200_000);
         for (const { at, removed, inserted } of list) {
           const position = handshakeBytes.length + (at % (bytes.length - handshakeBytes.length));
           bytes = Buffer.concat([bytes.subarray(0, position), inserted, bytes.subarray(position + removed)]);

@@ -65,8 +65,8 @@ export class LiveRungs {
       logger.info({ asset_id: feed.assetId, rungs: names, obstacle: plan.obstacle }, 'live rungs planned');
       const { filters, size } = plan;
       const stills = new RecordedStills(this.#deps, { feed, copyName: name, filters, size });
-      const made = { plan, tracks, replacement, stills };
-      const rungs = new RungFeed({ ...this.#deps, files: this.#files }, feed, name, made);
+      const deps = { ...this.#deps, files: this.#files };
+      const rungs = new RungFeed(deps, feed, name, { plan, tracks, replacement, stills });
       this.#feeds.add(rungs);
       return rungs;
     } catch (error) {
