@@ -100,7 +100,7 @@ describe('a recording', () => {
         finished.set(bytes, offset);
         expect(await scan(finished)).toMatchObject({ visited: list.map(contentOf), end: file.length });
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -110,7 +110,7 @@ describe('a recording', () => {
         const records = list.map(writeEntry);
         const file = concat([writeRecordingStart(), ...records]);
         const ends = records.map((_, index) => RECORDS_START + concat(records.slice(0, index + 1)).length);
-        for (let length = 0; length <= file.length; length += length < 400 ? 1 : 7) {
+        for (let length = 0; length <= file.length; length += length < 300 ? 1 : 13) {
           const whole = ends.filter((end) => end <= length).length;
           const { visited, end } = await scan(file.subarray(0, length));
           expect(visited).toHaveLength(whole);
@@ -130,7 +130,7 @@ describe('a recording', () => {
         expect(end).toBeLessThanOrEqual(file.length);
         expect(visited.length).toBeLessThanOrEqual(list.length);
       }),
-      { numRuns: 500 },
+      { numRuns: 80 },
     );
   });
 });
