@@ -12,6 +12,7 @@ import type { IngestPacket } from '#kinora/live/ingest.js';
 import { withoutTemporalDelimiters } from '#kinora/media/codecs/av1.js';
 import { writeMedia } from '../../support/media/fixture-media.js';
 import type { AudioRecipe, MediaRecipe, VideoRecipe } from '../../support/media/fixture-recipe.js';
+import { leaveRealTime } from '../../support/media/fixtures.js';
 import { packetsOfTags, readTags, shiftTags, type Tag } from '../../support/media/flv-packets.js';
 import { readFrameCounters } from '../../support/media/measure.js';
 import { publishFile } from '../../support/media/publish-file.js';
@@ -72,6 +73,7 @@ type Recipe = Omit<MediaRecipe, 'muxer'>;
 const make = (name: string, recipe: Recipe): string => {
   const path = join(root, `${name}.flv`);
   writeMedia({ muxer: 'flv', ...recipe }, path);
+  if (recipe.video?.encoder === 'libsvtav1') leaveRealTime();
   return path;
 };
 

@@ -542,7 +542,7 @@ const hashGenerators = async (): Promise<string> => {
  * SVT-AV1 gives its process real-time priority when root runs it. Every server that the test starts
  * would inherit that, and keep other processes from running at all.
  */
-const leaveRealTime = (): void => {
+export const leaveRealTime = (): void => {
   execFileSync('chrt', ['--all-tasks', '--other', '--pid', '0', String(process.pid)]);
 };
 
