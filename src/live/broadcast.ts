@@ -11,11 +11,14 @@ import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { IngestPacket, Publication, PublishRequest, Refusal } from './ingest.js';
+import { FAILURES, keyFrameAdvice, playersAdvice, slateImageProblem } from './owner-messages.js';
 import { Publisher } from './publisher.js';
 import { Recording } from './recording/recording.js';
 import type { RecordingFailure } from './recording/recording-writer.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import { SessionTimes } from './session-times.js';
+import { Slate } from './slate/slate.js';
+import type { SlateMaker } from './slate/slate-maker.js';
 import type { StateLog } from './state-log.js';
 
 export interface BroadcastDeps {
@@ -24,6 +27,7 @@ export interface BroadcastDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rungs: LiveRungs;
+  readonly slates: SlateMaker;
   /** Of the live stream: the next broadcast begins when everything of this one is saved. */
   readonly log: StateLog;
   /** Players can start to read the broadcast. */
@@ -40,6 +44,8 @@ const SILENT_MS = 3000;
 const HOLD_AFTER_COMPLETE_MS = 60_000;
 /** After a restart of the server, encoders get at least this long to come back. */
 const LEAST_WINDOW_AFTER_RESTART_SECONDS = 60;
+/** A slate fills no more of the time in which nothing was recorded, as while the server is down. */
+const MAX_FILLED_SECONDS = 120;
 /** No segment is shorter, but at the end of a session. */
 const LEAST_SEGMENT_SECONDS = 0.5;
 /** Packets that wait until the asset is created. */
@@ -48,20 +54,6 @@ const MAX_WAITING_BYTES = 16 * 2 ** 20;
 const PACKET_BYTES = 200;
 /** Of the index at the end of the file: 30 frames of 12 bytes a second, and audio. */
 const INDEX_BYTES_PER_SECOND = 700;
-
-export const FAILURES: Record<RecordingFailure, string> = {
-  overload: 'The server can not keep up with the encoder.',
-  disk_full: 'The disk of the server is full.',
-  too_large: 'The recording is as large as the server allows.',
-  error: 'The server can not record the live stream.',
-  unreasonable: 'The encoder changes its times or its configuration again and again, or sends too much.',
-};
-
-const keyFrameAdvice = (targetSeconds: number): string =>
-  `The encoder sends no key frame for more than ${targetSeconds} s, so its video is encoded again for players. Set its key frame interval to 2 s.`;
-
-const playersAdvice = (reason: string): string =>
-  `Not every player can play what the encoder sends: ${reason}. Set it to H.264 with the profile main, 4:2:0 and closed GOPs, and to AAC.`;
 
 /**
  * A live stream on air: from its first publisher to the end of the last one's reconnect window.
@@ -76,6 +68,8 @@ export class Broadcast {
   #publisher: Publisher | undefined;
   #assetId: string | undefined;
   #recording: Recording | undefined;
+  /** Present from the time when players can start, if the mode wants one. */
+  #slate: Slate | undefined;
   #opening: Promise<void> | undefined;
   #waiting: IngestPacket[] = [];
   #waitingBytes = 0;
@@ -127,10 +121,9 @@ export class Broadcast {
     this.#save(async (states, id) => {
       if (!(await states.connected(id, request.protocol))) publisher.close('The live stream is disabled.');
     });
-    if (this.#recording) {
-      this.#beginSession(this.#recording);
-      this.#save((states, id) => states.recording(id, { startedAt: this.#deps.clock.now() }));
-    }
+    // The slate goes on until there is something to show.
+    if (this.#slate?.isPlaying) this.#slate.awaitContent();
+    else if (this.#recording) this.#continue(this.#recording);
     return publisher;
   }
 
@@ -152,6 +145,7 @@ export class Broadcast {
     this.#times.endInterrupted(durationSeconds);
     this.#waitForEncoder(Math.max(this.#settings.reconnectSeconds, LEAST_WINDOW_AFTER_RESTART_SECONDS));
     this.#limitDuration();
+    this.#slate?.begin();
   }
 
   /**
@@ -166,8 +160,10 @@ export class Broadcast {
 
   /** Closes the connection and ends the recording; resolves with true when that is saved. */
   stop(reason: string): Promise<boolean> {
+    // First, or else the slate begins.
+    const ended = this.#end();
     this.#publisher?.close(reason);
-    return this.#end();
+    return ended;
   }
 
   /** Whether this is the stream key, as far as is known without the database. */
@@ -191,9 +187,10 @@ export class Broadcast {
     this.#ending ??= Promise.resolve();
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
-    if (this.#publisher && !wasEnded) this.#endSession();
+    if ((this.#publisher || this.#slate?.isPlaying) && !wasEnded) this.#endSession();
+    const slateStopped = this.#slate?.stop();
     this.#publisher?.close('The server is restarting.');
-    await this.#opening?.catch(() => undefined);
+    await Promise.all([this.#opening?.catch(() => undefined), slateStopped]);
     if (!wasEnded) await this.#recording?.suspend();
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
@@ -211,7 +208,7 @@ export class Broadcast {
     if (this.isEnded) return;
     if (this.#settings.audioOnly && (packet.kind === 'video' || packet.kind === 'video-config')) return;
     if (this.#recording) {
-      this.#recording.write(packet);
+      this.#record(this.#recording, packet);
       return;
     }
     this.#waiting.push(packet);
@@ -221,6 +218,26 @@ export class Broadcast {
       this.#opening ??= this.#begin().catch((error: unknown) =>
         this.fail(isNoSpace(error) ? 'disk_full' : 'error', error),
       );
+  }
+
+  #record(recording: Recording, packet: IngestPacket): void {
+    if (!this.#slate?.isPlaying) {
+      recording.write(packet);
+      return;
+    }
+    const packets = this.#slate.hold(packet);
+    if (!packets) return;
+    this.#endSession();
+    this.#continue(recording);
+    for (const each of packets) recording.write(each);
+  }
+
+  /** The encoder has come back. */
+  #continue(recording: Recording): void {
+    this.#slate?.end();
+    this.#beginSession(recording);
+    const startedAt = this.#deps.clock.now();
+    this.#save((states, id) => states.recording(id, { startedAt, recordingTimes: this.#times.all }));
   }
 
   /** The first frame has arrived: there is something to record. */
@@ -277,6 +294,7 @@ export class Broadcast {
     // First, because a playlist must not get other renditions later.
     const { rungs, onPlayable } = this.#deps;
     onPlayable(await rungs.open(recording, { isTest: this.#settings.isTest }));
+    this.#prepareSlate(recording);
     const tracks = recording.trackNames.map((name) => recording.track(name)!.info);
     const video = tracks.find(({ kind }) => kind === 'video');
     const audio = tracks.find(({ kind }) => kind === 'audio');
@@ -295,26 +313,56 @@ export class Broadcast {
     this.#isActive = true;
   }
 
+  #prepareSlate(recording: Recording): void {
+    const { usesSlate, slateUrl, reconnectSeconds } = this.#settings;
+    if (!usesSlate || this.isEnded) return;
+    const { slates: maker, clock } = this.#deps;
+    this.#slate = new Slate({
+      ...{ maker, recording, clock },
+      imageUrl: slateUrl,
+      maxGapMs: Math.min(reconnectSeconds, MAX_FILLED_SECONDS) * 1000,
+      logger: this.#logger,
+      onBegin: (startedAt) => {
+        this.#times.begin('slate', startedAt, recording.durationSeconds);
+        this.#save((states, id) => states.slate(id, { recordingTimes: this.#times.all }));
+      },
+      onUnusable: (reason) => {
+        const warning = { type: 'reconnect_slate', message: slateImageProblem(reason) };
+        this.#save((states, id) => states.warnStream(id, warning));
+      },
+    });
+    this.#slate.prepare();
+    const isWaiting = !this.#publisher && this.#windowTimer !== undefined;
+    if (isWaiting) this.#slate.begin();
+  }
+
   #beginSession(recording: Recording): void {
     const startedAt = this.#deps.clock.now();
     recording.beginSession(startedAt.getTime(), 'content');
-    this.#times.begin(startedAt, recording.durationSeconds);
+    this.#times.begin('content', startedAt, recording.durationSeconds);
   }
 
+  /** Of the encoder or the slate. */
   #endSession(): void {
     const recording = this.#recording;
     if (!recording) return;
-    recording.endSession();
+    if (this.#slate?.isPlaying) this.#slate.end();
+    else recording.endSession();
     this.#times.end(recording.durationSeconds, recording.sessionStartMs);
   }
 
   #disconnected(publisher: Publisher): void {
     if (this.#publisher !== publisher) return;
     this.#publisher = undefined;
-    if (!this.isEnded) this.#endSession();
+    // A slate that is still played goes on.
+    if (!this.isEnded && !this.#slate?.isPlaying) this.#endSession();
     this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times.all }));
-    if (this.isEnded) this.#checkGone();
-    else this.#waitForEncoder(this.#settings.reconnectSeconds);
+    if (this.isEnded) {
+      this.#checkGone();
+      return;
+    }
+    this.#waitForEncoder(this.#settings.reconnectSeconds);
+    this.#slate?.begin();
   }
 
   #waitForEncoder(seconds: number): void {
@@ -366,7 +414,8 @@ export class Broadcast {
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
     this.#waiting = [];
-    if (this.#publisher) this.#endSession();
+    if (this.#publisher || this.#slate?.isPlaying) this.#endSession();
+    void this.#slate?.stop();
     this.#deps.onEnded();
     await this.#saveEnd(async () => {
       await this.#opening;
@@ -396,10 +445,21 @@ export class Broadcast {
     await log.save(async () => {
       const completed = await complete();
       if (this.#assetId === undefined) return;
-      await states.ended(liveStreamId, { ...completed, recordingTimes: this.#times.all }, { disables: isTest });
+      await states.ended(liveStreamId, { ...completed, recordingTimes: this.#times.content }, { disables: isTest });
     });
     this.#isEndSaved = true;
     this.#checkGone();
+    await this.#removeSlateImage();
+  }
+
+  async #removeSlateImage(): Promise<void> {
+    if (this.#settings.slateUrl === undefined || this.#assetId === undefined) return;
+    await this.#slate?.stop();
+    try {
+      await this.#deps.slates.removeImage(this.#assetId);
+    } catch (error) {
+      this.#logger.warn({ err: error, asset_id: this.#assetId }, 'slate image not removed');
+    }
   }
 
   #checkGone(): void {

@@ -8,9 +8,11 @@ import { isUnavailable } from '../lib/unavailable.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import { AttemptLimit } from './attempt-limit.js';
-import { Broadcast, FAILURES } from './broadcast.js';
+import { Broadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
+import { FAILURES } from './owner-messages.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
+import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
 
 export interface LiveServerDeps {
@@ -20,6 +22,7 @@ export interface LiveServerDeps {
   /** The largest recording. */
   readonly maxBytes: number;
   readonly rungs: LiveRungs;
+  readonly slates: SlateMaker;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -6,9 +6,9 @@ const durations = (times: SessionTimes): (number | undefined)[] => times.all.map
 
 it('has the duration of each session', () => {
   const times = new SessionTimes();
-  times.begin(at(0), 0);
+  times.begin('content', at(0), 0);
   times.end(61.23456);
-  times.begin(at(100), 61.3);
+  times.begin('content', at(100), 61.3);
   times.end(71.3);
   expect(times.all).toEqual([
     { started_at: '1970-01-01T00:00:00.000Z', duration: 61.235, type: 'content' },
@@ -29,9 +29,26 @@ it('completes a session that was interrupted, from what is recorded', () => {
 it('does not grow without end, and loses no second', () => {
   const times = new SessionTimes();
   for (let session = 0; session < 5000; session++) {
-    times.begin(at(session), session);
+    times.begin('content', at(session), session);
     times.end(session + 1);
   }
   expect(times.all).toHaveLength(1000);
   expect(times.totalSeconds).toBe(5000);
+});
+
+it('tells slates, and leaves one at the end out of the content', () => {
+  const times = new SessionTimes();
+  times.begin('content', at(0), 0);
+  times.end(6);
+  times.begin('slate', at(6), 6);
+  times.end(10);
+  expect(times.content.map(({ type }) => type)).toEqual(['content']);
+  expect(times.totalSeconds).toBe(6);
+  // After a restart of the server, it goes on.
+  times.begin('slate', at(12), 10);
+  times.end(15);
+  expect(durations(times)).toEqual([6, 9]);
+  times.begin('content', at(15), 15);
+  times.end(16);
+  expect(times.content).toEqual(times.all);
 });

@@ -20,15 +20,26 @@ export class SessionTimes {
     return this.#times;
   }
 
-  get totalSeconds(): number {
-    return this.#sum(this.#times);
+  /** Without a slate at the end, which is no part of the asset. */
+  get content(): readonly RecordingTime[] {
+    return this.#times.slice(0, this.#times.findLastIndex(({ type }) => type === 'content') + 1);
   }
 
-  /** @param recordedSeconds what is recorded so far */
-  begin(startedAt: Date, recordedSeconds: number): void {
-    if (this.#times.length < MAX_TIMES) {
+  /** Of `content`. */
+  get totalSeconds(): number {
+    return this.#sum(this.content);
+  }
+
+  /**
+   * A slate that follows a slate continues it.
+   * @param recordedSeconds what is recorded so far
+   */
+  begin(type: RecordingTime['type'], startedAt: Date, recordedSeconds: number): void {
+    const last = this.#times.at(-1);
+    const isContinued = type === 'slate' && last?.type === 'slate';
+    if (this.#times.length < MAX_TIMES && !isContinued) {
       this.#startSeconds = recordedSeconds;
-      this.#times.push({ started_at: startedAt.toISOString(), duration: 0, type: 'content' });
+      this.#times.push({ started_at: startedAt.toISOString(), type });
     } else this.#startSeconds = recordedSeconds - (this.#times.at(-1)?.duration ?? 0);
   }
 
@@ -38,8 +49,7 @@ export class SessionTimes {
    */
   end(recordedSeconds: number, startedMs?: number): void {
     const last = this.#times.at(-1);
-    const isFirst = last?.duration === 0;
-    if (isFirst && startedMs !== undefined)
+    if (last && last.duration === undefined && startedMs !== undefined)
       this.#times[this.#times.length - 1] = { ...last, started_at: new Date(startedMs).toISOString() };
     this.#setLast(recordedSeconds - this.#startSeconds);
   }

@@ -517,6 +517,25 @@ export type LiveOutput =
       readonly startsWithKey: boolean;
     };
 
+/**
+ * Encodes an image that stands still as one closed GOP of H.264 without B frames, and writes it to
+ * `outPath` as a fragment with 90,000 ticks per second.
+ */
+export interface SlateJob {
+  readonly kind: 'slate';
+  /** The pixels as `OverlayImageJob` writes them, scaled into the frame; absent: a plain image. */
+  readonly imagePath?: string;
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: Rational;
+  readonly frames: number;
+  readonly profile: 'baseline' | 'main' | 'high';
+  /** The ID of SPS and PPS. */
+  readonly parameterSetId: number;
+  readonly outPath: string;
+}
+export type SlateResult = VideoConfigResult;
+
 export type MediaJob =
   | ProbeJob
   | IndexJob
@@ -538,6 +557,7 @@ export type MediaJob =
   | StoryboardJob
   | FrameQualityJob
   | LiveEncodeJob
+  | SlateJob
   | ShotScoresJob
   | FindSpeechJob
   | SpeechAudioJob
@@ -568,6 +588,7 @@ export interface MediaResults {
   'recognize-speech': Transcript;
   'frame-quality': FrameQualityResult;
   'live-encode': LiveEncodeResult;
+  slate: SlateResult;
 }
 
 /**

@@ -13,8 +13,10 @@ import { EarlySources } from '../early/sources.js';
 import { UploadPlay } from '../early/upload-play.js';
 import { LiveServer } from '../live/live-server.js';
 import { LiveRungs } from '../live/rungs/live-rungs.js';
+import { SlateMaker } from '../live/slate/slate-maker.js';
 import type { Plan } from '../media/plan/plan.js';
 import { ServiceClient } from '../net/service-client.js';
+import { SourceClient } from '../net/source-client.js';
 import { WebhookClient } from '../net/webhook-client.js';
 import { ImageProducer } from '../packager/image-producer.js';
 import { createTextParser } from '../packager/parse-text.js';
@@ -63,11 +65,13 @@ export const connectParts = async (
     temporaryDir: media.temporaryDir,
     maxRungs: config.liveRungs,
   });
+  const fetcher = new SourceClient({
+    ...outside,
+    ...{ userAgent: config.userAgent, maxBytes: config.maxSourceBytes, clock, logger },
+  });
+  const slates = new SlateMaker({ pool, fetcher, blobs, temporaryDir: media.temporaryDir });
   const live = new LiveServer({
-    blobs,
-    rungs,
-    clock,
-    logger,
+    ...{ blobs, rungs, slates, clock, logger },
     freeBytes: () => diskSpace.freeBytes(),
     maxBytes: config.maxSourceBytes,
   });

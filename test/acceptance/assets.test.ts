@@ -109,7 +109,6 @@ describe('the official SDK', () => {
         messages: ["The requested resource either doesn't exist or you don't have access to it."],
       },
     ]);
-    // Not offered.
-    expect((await error(mux.data.videoViews.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
+    expect((await error(mux.video.liveStreams.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
   });
 });

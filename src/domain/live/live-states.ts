@@ -92,11 +92,12 @@ export class LiveStates {
 
   /**
    * The first frames are valid. Creates the asset of the broadcast, or finds that of an earlier
-   * connection (`isNew` is false). Undefined when the live stream was deleted or disabled.
+   * connection (`isNew` is false), whose times become `recordingTimes`. Undefined when the live
+   * stream was deleted or disabled.
    */
   async recording(
     liveStreamId: string,
-    { startedAt }: { readonly startedAt: Date },
+    { startedAt, recordingTimes }: { readonly startedAt: Date; readonly recordingTimes?: readonly RecordingTime[] },
   ): Promise<StartedRecording | undefined> {
     const recorded = await this.#change(liveStreamId, async (tx, stream) => {
       if (stream.status === 'disabled') return false;
@@ -106,6 +107,7 @@ export class LiveStates {
       const started = { assetId, isNew, nextSequence, nextDiscontinuity: stream.next_discontinuity };
       if (stream.recording && !isNew) return started;
       if (isNew) await this.#createAsset(tx, stream, assetId, startedAt);
+      else if (recordingTimes) await this.#setTimes(tx, assetId, recordingTimes);
       else await this.#addRecordingTime(tx, assetId, startedAt);
       await updateLiveStreamRow(tx, liveStreamId, { recording: true, active_asset_id: assetId });
       await recordLiveEvent(this.#context, tx, 'recording', liveStreamId);
@@ -150,9 +152,21 @@ export class LiveStates {
         recording: false,
         disconnected_at: this.#context.clock.now(),
       });
-      if (assetId !== null) await updateAssetRow(tx, assetId, { recording_times: JSON.stringify(recordingTimes) });
+      if (assetId !== null) await this.#setTimes(tx, assetId, recordingTimes);
       await stopSimulcast(this.#context, tx, liveStreamId, environmentId);
       await recordLiveEvent(this.#context, tx, 'disconnected', liveStreamId);
+      return true;
+    });
+  }
+
+  /** A slate is being recorded. `recordingTimes` are those of the whole broadcast. */
+  slate(
+    liveStreamId: string,
+    { recordingTimes }: { readonly recordingTimes: readonly RecordingTime[] },
+  ): Promise<boolean> {
+    return this.#change(liveStreamId, async (tx, { active_asset_id: assetId }) => {
+      if (assetId === null) return false;
+      await this.#setTimes(tx, assetId, recordingTimes);
       return true;
     });
   }
@@ -247,6 +261,10 @@ export class LiveStates {
       live: { liveStreamId: stream.id, protocol: stream.ingest_protocol ?? 'rtmp', startedAt },
     });
     if (warning) await recordAssetWarning(this.#context, tx, asset, warning);
+  }
+
+  async #setTimes(tx: Transaction, assetId: string, times: readonly RecordingTime[]): Promise<void> {
+    await updateAssetRow(tx, assetId, { recording_times: JSON.stringify(times) });
   }
 
   async #addRecordingTime(tx: Transaction, assetId: string, startedAt: Date): Promise<void> {

@@ -38,6 +38,10 @@ export interface FragmentEncoderSettings {
   readonly threads: number;
   /** The fragment is followed by another one within two seconds, so its rate buffer is shorter. */
   readonly isShort?: boolean;
+  /** `high` when absent. */
+  readonly profile?: 'baseline' | 'main' | 'high';
+  /** The ID of SPS and PPS; 0 when absent. */
+  readonly parameterSetId?: number;
 }
 
 /**
@@ -120,7 +124,7 @@ export const openEncoder = (settings: EncoderContextSettings): CodecContext => {
     setOptions(context, {
       preset: encoder.preset,
       ...(settings.isLive && { tune: 'zerolatency', 'forced-idr': 1 }),
-      profile: 'high',
+      profile: settings.profile ?? 'high',
       crf: encoder.crf,
       bf: encoder.bFrames ?? 2,
       'x264-params': [
@@ -128,6 +132,7 @@ export const openEncoder = (settings: EncoderContextSettings): CodecContext => {
         SLICES,
         ...cpuParams(),
         ...(encoder.maxRate === undefined ? [] : [BUFFER_START]),
+        ...(settings.parameterSetId === undefined ? [] : [`sps-id=${settings.parameterSetId}`]),
       ].join(':'),
       ...(encoder.maxRate !== undefined &&
         limitRate(encoder.maxRate, settings.isShort ? SHORT_BUFFER_SECONDS : BUFFER_SECONDS)),

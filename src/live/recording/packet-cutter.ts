@@ -18,6 +18,8 @@ export interface CutVideoConfig {
   /** See `VideoInit`. */
   readonly reorderTicks: number;
   readonly frameRate: Rational | undefined;
+  /** It belongs to the slate, and says nothing of what the encoder sends. */
+  readonly isSlate: boolean;
 }
 
 export interface CutAudioConfig {
@@ -32,6 +34,12 @@ export interface CutterEvents extends SegmenterEvents {
   audioConfig(number: number, config: CutAudioConfig): void;
   /** Something that players can't be expected to play, or that can't be recorded. */
   problem(reason: string): void;
+}
+
+/** What the encoder sends, as far as it is known. */
+export interface ContentFormat {
+  readonly video?: { readonly facts: LiveVideoFacts; readonly frameRate: Rational | undefined };
+  readonly audio?: LiveAudioFacts;
 }
 
 /** Where a recording that is continued ends. */
@@ -59,6 +67,8 @@ export class PacketCutter {
   readonly #segmenter: LiveSegmenter;
   readonly #videoConfigs: CutVideoConfig[];
   readonly #audioConfigs: CutAudioConfig[];
+  #isSlate = false;
+  #format: ContentFormat;
   /** Of the session. */
   #videoFacts: LiveVideoFacts | undefined;
   #audioFacts: LiveAudioFacts | undefined;
@@ -80,6 +90,16 @@ export class PacketCutter {
     this.#segmenter = new LiveSegmenter(options, events);
     this.#videoConfigs = [...(start?.video ?? [])];
     this.#audioConfigs = [...(start?.audio ?? [])];
+    const video = this.#videoConfigs.findLast(({ isSlate }) => !isSlate);
+    const audio = this.#audioConfigs.at(-1);
+    this.#format = { ...(video && { video }), ...(audio && { audio: audio.facts }) };
+  }
+
+  /** Of the current session, or of the one before the slate. */
+  get format(): ContentFormat {
+    const { video, audio } = this.#format;
+    const frameRate = this.#isSlate ? video?.frameRate : (this.#timeline.frameRate ?? video?.frameRate);
+    return { ...(video && { video: { facts: video.facts, frameRate } }), ...(audio && { audio }) };
   }
 
   get longestSegmentSeconds(): number {
@@ -91,7 +111,9 @@ export class PacketCutter {
     this.#segmenter.targetSeconds = seconds;
   }
 
-  beginSession(): void {
+  beginSession(isSlate: boolean): void {
+    this.#format = this.format;
+    this.#isSlate = isSlate;
     this.#timeline.beginSession();
     this.#videoFacts = undefined;
     this.#audioFacts = undefined;
@@ -191,11 +213,12 @@ export class PacketCutter {
   #chooseConfig(facts: LiveVideoFacts, delayTicks: number): number {
     const declaredTicks = Math.round((facts.reorderFrames ?? 0) * this.#timeline.frameTicks);
     const reorderTicks = Math.max(delayTicks, declaredTicks);
+    if (!this.#isSlate) this.#format = { ...this.#format, video: { facts, frameRate: undefined } };
     const number = this.#videoConfigs.findIndex(
       (other) => Buffer.compare(other.facts.record, facts.record) === 0 && other.reorderTicks === reorderTicks,
     );
     if (number !== -1) return number;
-    const config = { facts, reorderTicks, frameRate: this.#timeline.frameRate };
+    const config = { facts, reorderTicks, frameRate: this.#timeline.frameRate, isSlate: this.#isSlate };
     this.#events.videoConfig(this.#videoConfigs.push(config) - 1, config);
     return this.#videoConfigs.length - 1;
   }
@@ -230,6 +253,7 @@ export class PacketCutter {
       config = this.#audioConfigs.push(added) - 1;
       this.#events.audioConfig(config, added);
     }
+    if (!this.#isSlate) this.#format = { ...this.#format, audio: facts };
     this.#start((timed.startTicks * LIVE_TIMESCALE) / timescale);
     this.#segmenter.audio({ ...timed, timescale, config, data });
   }

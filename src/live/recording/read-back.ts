@@ -25,6 +25,8 @@ export interface RecordedSoFar {
   /** If it was declared. */
   readonly targetSeconds: number | undefined;
   readonly tracks: RecordedTracks;
+  /** Where the last part ends that belongs to no slate; 0 without one. */
+  readonly contentEndBytes: number;
   readonly cutterStart: CutterStart;
 }
 
@@ -50,6 +52,8 @@ class RecordReader {
   readonly #audio: CutAudioConfig[] = [];
   /** The newest parts of video, from the oldest to the last. */
   #newest: { readonly part: PartRecord; readonly fragment: Uint8Array }[] = [];
+  #isSlate = false;
+  #contentEndBytes = 0;
   #start: Extract<RecordingFact, { type: 'start' }> | undefined;
   #targetSeconds: number | undefined;
 
@@ -59,6 +63,7 @@ class RecordReader {
 
   fact(fact: RecordingFact): void {
     if (fact.type === 'start') this.#start = fact;
+    else if (fact.type === 'session') this.#isSlate = fact.kind === 'slate';
     else if (fact.type === 'target') this.#targetSeconds = fact.targetSeconds;
     else if (fact.type === 'empty') this.#tracks.of(fact.track)?.addEmpty(fact);
     else if (fact.type === 'video-config') this.#addVideo(fact);
@@ -67,6 +72,7 @@ class RecordReader {
 
   part(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array): void {
     this.#tracks.of(part.track)?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
+    if (!this.#isSlate) this.#contentEndBytes = offset + sizeBytes;
     if (part.track === 'audio') return;
     this.#newest.push({ part, fragment: bytes.subarray(PART_HEAD_BYTES) });
     if (this.#newest.length > REORDERED_PARTS) this.#newest.shift();
@@ -96,6 +102,7 @@ class RecordReader {
       nextSequence: Math.max(firstSequence - 1, ...numbers) + 1,
       targetSeconds: this.#targetSeconds,
       tracks: this.#tracks,
+      contentEndBytes: this.#contentEndBytes,
       cutterStart: {
         videoTicks: Math.max(video?.endTicks ?? 0, this.#presentationEnd()),
         audioTicks: audio?.endTicks ?? 0,
@@ -107,10 +114,10 @@ class RecordReader {
   }
 
   #addVideo(fact: Extract<RecordingFact, { type: 'video-config' }>): void {
-    const { config, codec, record, reorderTicks, frameRate } = fact;
+    const { config, codec, record, reorderTicks, frameRate, slate: isSlate = false } = fact;
     const facts = readLiveVideo(codec, Buffer.from(record, 'base64'));
     if (!facts) return;
-    this.#video[config] = { facts, reorderTicks, frameRate };
+    this.#video[config] = { facts, reorderTicks, frameRate, isSlate };
     this.#tracks.addVideoConfig(config, this.#video[config]);
   }
 

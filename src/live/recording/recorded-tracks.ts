@@ -37,7 +37,7 @@ export class RecordedTracks {
     return this.all.find(({ state }) => state.info.name === name);
   }
 
-  addVideoConfig(number: number, { facts, reorderTicks, frameRate }: CutVideoConfig): void {
+  addVideoConfig(number: number, { facts, reorderTicks, frameRate, isSlate }: CutVideoConfig): void {
     const { codecs, width, height } = facts;
     const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
     this.#tracks.video ??= new RecordedTrack(
@@ -45,7 +45,8 @@ export class RecordedTracks {
       this.#readFile,
     );
     this.#tracks.video.inits[number] = liveVideoInit(facts, reorderTicks);
-    this.#tracks.video.update({ codecs, width, height, ...rate });
+    // What is announced of the track is that of the content.
+    if (!isSlate) this.#tracks.video.update({ codecs, width, height, ...rate });
   }
 
   addAudioConfig(number: number, { facts, timescale }: CutAudioConfig): void {

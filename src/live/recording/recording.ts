@@ -19,7 +19,7 @@ import { hasReached } from '../../media/playlist/live-hls.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
-import { type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
+import { type ContentFormat, type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
 import { PartWaiters } from './part-waiters.js';
 import { type RecordedSoFar, readBack } from './read-back.js';
 import { RecordedTracks } from './recorded-tracks.js';
@@ -98,6 +98,9 @@ export class Recording implements LiveFeed {
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
   #hasSessionFrames = false;
+  #session: { readonly kind: SessionKind; readonly wallMs: number } = { kind: 'content', wallMs: 0 };
+  /** Where the last part ends that belongs to no slate. */
+  #contentEndBytes: number;
   /** Wall clock of the session's first frame, and its time in ticks of video. */
   #anchor = { wallMs: 0, ticks: 0 };
 
@@ -119,6 +122,7 @@ export class Recording implements LiveFeed {
     };
     this.#hasFrames = this.trackNames.length > 0;
     this.#isPlayable = soFar?.targetSeconds !== undefined;
+    this.#contentEndBytes = soFar?.contentEndBytes ?? 0;
     this.#cutter = new PacketCutter(
       {
         leastSeconds,
@@ -200,6 +204,20 @@ export class Recording implements LiveFeed {
     return Math.max(0, ...this.#tracks.all.map(({ state, endTicks }) => endTicks / state.info.timescale));
   }
 
+  /** Wall clock of the end, in milliseconds since 1970; undefined before the first frame. */
+  get endWallMs(): number | undefined {
+    const ends = this.#tracks.all.flatMap(({ state: { segments, info } }) => {
+      const last = segments.at(-1);
+      return last ? [last.wallMs + (last.durationTicks * 1000) / info.timescale] : [];
+    });
+    return ends.length > 0 ? Math.max(...ends) : undefined;
+  }
+
+  /** What the encoder sends, or sent before the slate. */
+  get format(): ContentFormat {
+    return this.#cutter.format;
+  }
+
   get trackNames(): readonly string[] {
     return this.#tracks.all.map(({ state }) => state.info.name);
   }
@@ -229,10 +247,14 @@ export class Recording implements LiveFeed {
     return this.#tracks.named(name)?.read(segment, part);
   }
 
-  /** An encoder has connected, or a slate begins. */
+  /**
+   * An encoder has connected, or a slate begins. `wallMs` is when: for content this is only
+   * recorded, because its first frame comes later; for a slate it is the time of the first frame.
+   */
   beginSession(wallMs: number, kind: SessionKind): void {
-    this.#cutter.beginSession();
+    this.#session = { kind, wallMs };
     this.#hasSessionFrames = false;
+    this.#cutter.beginSession(kind === 'slate');
     this.#writer.append([writeFact({ type: 'session', wallMs, kind })]);
   }
 
@@ -248,7 +270,7 @@ export class Recording implements LiveFeed {
 
   /**
    * Makes the file an ordinary MP4 and the blob of the recording; undefined, and no blob, if there
-   * are no frames. It can be called again, also after an error.
+   * are no frames. A slate at the end is left out. It can be called again, also after an error.
    * @throws what prevents the writing
    */
   async finish(): Promise<FinishedRecording | undefined> {
@@ -260,7 +282,10 @@ export class Recording implements LiveFeed {
     this.#close();
     await this.#writer.drain();
     const recordsEnd = this.#writer.endBytes;
-    this.#movie ??= await writeRecordingMovie((offset, length) => this.#writer.read(offset, length), recordsEnd);
+    this.#movie ??= await writeRecordingMovie(
+      (offset, length) => this.#writer.read(offset, length),
+      Math.min(this.#contentEndBytes, recordsEnd),
+    );
     if (!this.#movie) {
       await this.discard();
       return undefined;
@@ -305,7 +330,8 @@ export class Recording implements LiveFeed {
 
   #started(ticks: number): void {
     this.#hasSessionFrames = true;
-    this.#anchor = { wallMs: this.#options.clock.now().getTime(), ticks };
+    const { kind, wallMs } = this.#session;
+    this.#anchor = { wallMs: kind === 'slate' ? wallMs : this.#options.clock.now().getTime(), ticks };
     if (this.#hasFrames) return;
     this.#hasFrames = true;
     this.#options.events.firstFrame();
@@ -318,10 +344,12 @@ export class Recording implements LiveFeed {
   #addVideoConfig(number: number, config: CutVideoConfig): void {
     if (!this.#limits.allowsConfig(number)) this.#fail('unreasonable');
     this.#tracks.addVideoConfig(number, config);
-    const { facts, reorderTicks, frameRate } = config;
+    const { facts, reorderTicks, frameRate, isSlate } = config;
     const record = Buffer.from(facts.record).toString('base64');
     const fact = { type: 'video-config', config: number, codec: facts.codec, record, reorderTicks } as const;
-    this.#writer.append([writeFact({ ...fact, ...(frameRate && { frameRate }) })]);
+    this.#writer.append([
+      writeFact({ ...fact, ...(frameRate && { frameRate }), ...(isSlate && { slate: true as const }) }),
+    ]);
   }
 
   #addAudioConfig(number: number, config: CutAudioConfig): void {
@@ -339,6 +367,7 @@ export class Recording implements LiveFeed {
     this.#fragments += 1;
     const bytes = writeFragment({ sequence: this.#fragments, baseDecodeTicks: cut.startTicks, samples, data });
     const offset = this.#writer.append([writePartHead(part, bytes.length), bytes]);
+    if (this.#session.kind === 'content') this.#contentEndBytes = this.#writer.endBytes;
     if (this.#isClosed) return;
     track.add(part, offset + PART_HEAD_BYTES, bytes.length, bytes);
     if (!this.#limits.allowsPart(part, track.segmentBytes)) this.#fail('unreasonable');

@@ -47,3 +47,50 @@ export const readAudioSpecificConfig = (bytes: Uint8Array): AacConfig | undefine
   if (objectType === PARAMETRIC_STEREO) return { objectType, sampleRate, channels: 2, codecs: 'mp4a.40.29' };
   return { objectType, sampleRate, channels, codecs: `mp4a.40.${objectType}` };
 };
+
+/** Object types whose frames have the syntax of AAC-LC, but for extensions that may be absent. */
+const LC_SYNTAX = new Set([1, 2, 5, PARAMETRIC_STEREO]);
+const SINGLE = 0;
+const PAIR = 1;
+const LOW_FREQUENCY = 3;
+const END = 7;
+/** Elements by number of channels (ISO/IEC 14496-3, table 1.19). */
+const ELEMENTS: Readonly<Record<number, readonly number[]>> = {
+  1: [SINGLE],
+  2: [PAIR],
+  3: [SINGLE, PAIR],
+  4: [SINGLE, PAIR, SINGLE],
+  5: [SINGLE, PAIR, PAIR],
+  6: [SINGLE, PAIR, PAIR, LOW_FREQUENCY],
+  8: [SINGLE, PAIR, PAIR, PAIR, LOW_FREQUENCY],
+};
+
+/**
+ * An access unit of silence for this configuration (ISO/IEC 14496-3, 4.4.2.1): elements without any
+ * spectral data. Undefined for object types with another syntax.
+ */
+export const silentAacFrame = ({ objectType, channels }: AacConfig): Uint8Array | undefined => {
+  // Parametric stereo is made of one channel.
+  const elements = ELEMENTS[objectType === PARAMETRIC_STEREO ? 1 : channels];
+  if (!elements || !LC_SYNTAX.has(objectType)) return undefined;
+  const tags = new Map<number, number>();
+  const bits = elements.map((element) => {
+    const tag = tags.get(element) ?? 0;
+    tags.set(element, tag + 1);
+    return (
+      bitsOf(element, 3) + bitsOf(tag, 4) + (element === PAIR ? SILENT_PAIR : SILENT_GAIN + LONG_WINDOW + NO_TOOLS)
+    );
+  });
+  const all = `${bits.join('')}${bitsOf(END, 3)}`;
+  const bytes = all.padEnd(Math.ceil(all.length / 8) * 8, '0').match(/.{8}/g)!;
+  return Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 2));
+};
+
+const bitsOf = (value: number, count: number): string => value.toString(2).padStart(count, '0');
+const SILENT_GAIN = bitsOf(0, 8);
+/** `ics_info`: one long window, no scale factor bands, no prediction. */
+const LONG_WINDOW = bitsOf(0, 11);
+/** No pulse data, noise shaping or gain control. */
+const NO_TOOLS = bitsOf(0, 3);
+/** Both channels share the window; no mid/side stereo. */
+const SILENT_PAIR = `1${LONG_WINDOW}${bitsOf(0, 2)}${SILENT_GAIN}${NO_TOOLS}${SILENT_GAIN}${NO_TOOLS}`;

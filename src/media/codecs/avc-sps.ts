@@ -17,6 +17,8 @@ export const skipScalingLists = (reader: BitReader, lists: number): void => {
 
 /** What a sequence parameter set of H.264 says about the frames (ITU-T H.264, 7.3.2.1.1, E.1). */
 export interface AvcSequence {
+  /** By which picture parameter sets refer to it. */
+  readonly id: number;
   /** After cropping. */
   readonly width: number;
   readonly height: number;
@@ -50,7 +52,7 @@ export const readAvcSequence = (unit: Uint8Array): AvcSequence | undefined => {
 const readSequence = (reader: BitReader): AvcSequence => {
   const profile = reader.bits(8);
   reader.bits(16);
-  reader.unsigned();
+  const id = reader.unsigned();
   const { chromaFormat, bitDepth } = HIGH_PROFILES.has(profile) ? readChroma(reader) : { chromaFormat: 1, bitDepth: 8 };
   reader.unsigned();
   const orderCountType = reader.unsigned();
@@ -75,6 +77,7 @@ const readSequence = (reader: BitReader): AvcSequence => {
   const cropX = chromaFormat === 1 || chromaFormat === 2 ? 2 : 1;
   const cropY = (chromaFormat === 1 ? 2 : 1) * fieldFactor;
   return {
+    id,
     width: widthUnits * 16 - cropX * (left + right),
     height: heightUnits * 16 * fieldFactor - cropY * (top + bottom),
     chromaFormat,

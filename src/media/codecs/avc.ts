@@ -151,13 +151,20 @@ export const avcCodecs = (profile: number, constraints: number, level: number): 
   `avc1.${[profile, constraints, level].map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 
 /** The sequence parameter sets of an avcC record, beginning with their NAL headers. */
-export const listAvccSequences = (avcc: Uint8Array): Uint8Array[] => {
+export const listAvccSequences = (avcc: Uint8Array): Uint8Array[] => listUnits(avcc, 5, 0x1f).units;
+
+/** The picture parameter sets of an avcC record, beginning with their NAL headers. */
+export const listAvccPps = (avcc: Uint8Array): Uint8Array[] =>
+  listUnits(avcc, listUnits(avcc, 5, 0x1f).end, 0xff).units;
+
+/** @param countAt where the number of units is, in the bits of `mask` */
+const listUnits = (avcc: Uint8Array, countAt: number, mask: number): { units: Uint8Array[]; end: number } => {
   const units: Uint8Array[] = [];
-  let offset = 6;
-  for (let count = (avcc[5] ?? 0) & 0x1f; count > 0 && offset + 2 <= avcc.length; count -= 1) {
+  let offset = countAt + 1;
+  for (let count = (avcc[countAt] ?? 0) & mask; count > 0 && offset + 2 <= avcc.length; count -= 1) {
     const end = offset + 2 + avcc[offset]! * 256 + avcc[offset + 1]!;
     units.push(avcc.subarray(offset + 2, end));
     offset = end;
   }
-  return units;
+  return { units, end: offset };
 };

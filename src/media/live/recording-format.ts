@@ -33,6 +33,7 @@ export type RecordingFact =
       /** See `VideoInit`. */
       readonly reorderTicks: number;
       readonly frameRate?: { readonly num: number; readonly den: number };
+      readonly slate?: true;
     }
   | {
       readonly type: 'audio-config';

@@ -1,4 +1,5 @@
-import { readAvcc } from '../codecs/avc.js';
+import { listAvccSequences, readAvcc } from '../codecs/avc.js';
+import { readAvcSequence } from '../codecs/avc-sps.js';
 import { matrixSupport } from '../codecs/color-names.js';
 import { fragmentOverheadBytes } from '../mp4/cmaf.js';
 import { hasOpenGops } from '../source/frames.js';
@@ -45,6 +46,8 @@ const MAIN = 77;
 const HIGH = 100;
 const COPIED_PROFILES = new Set([BASELINE, CONSTRAINED_BASELINE, MAIN, HIGH]);
 const MAX_LEVEL = 51;
+/** What several sequence parameter sets must have in common. */
+const SHAPE = ['width', 'height', 'chromaFormat', 'bitDepth', 'isInterlaced', 'hasSquarePixels'] as const;
 /**
  * With fewer frames, playback with audio never starts in Chromium with hls.js: see `heldTicks`,
  * which only encoded renditions have.
@@ -107,17 +110,32 @@ const findObstacle = (input: CopyInput): string | undefined => {
 
 /** Why players may not decode the H.264 of a source. */
 export const findCodecObstacle = ({ video, filters }: Pick<CopyInput, 'video' | 'filters'>): string | undefined => {
-  const avcc = video.avcc === undefined ? undefined : readAvcc(Buffer.from(video.avcc, 'base64'));
+  const record = video.avcc === undefined ? undefined : Buffer.from(video.avcc, 'base64');
+  const avcc = record && readAvcc(record);
   if (video.codec !== 'h264') return `the codec is ${video.codec}`;
   if (!COPIED_PROFILES.has(video.profile)) return `H.264 profile ${video.profile}`;
   if (video.level > MAX_LEVEL || video.level <= 0) return `H.264 level ${video.level}`;
   if (video.pixelFormat !== 'yuv420p') return `the pixel format is ${video.pixelFormat}`;
   if (video.interlaced) return 'interlaced';
-  if (!avcc) return 'the decoder configuration is missing or changes';
-  if (avcc.spsCount !== 1) return 'the stream has not exactly one sequence parameter set';
+  if (!record || !avcc) return 'the decoder configuration is missing or changes';
+  if (avcc.spsCount !== 1 && !hasOneShape(record)) return 'the stream has not exactly one sequence parameter set';
   if (video.idrKeyFrames === false) return 'key frames that are no IDR pictures';
   if (filters.toneMap) return 'the frame has to be tone-mapped';
   return undefined;
+};
+
+/**
+ * Whether all frames look the same to a decoder that has this avcC record: content and slate of a
+ * live stream have parameter sets of their own.
+ */
+const hasOneShape = (record: Uint8Array): boolean => {
+  const units = listAvccSequences(record);
+  const [first, ...others] = units.map(readAvcSequence);
+  if (!first || units.length !== readAvcc(record)?.spsCount) return false;
+  const isPlayable = units.every((unit) => COPIED_PROFILES.has(unit[1]!) && unit[3]! <= MAX_LEVEL);
+  return (
+    isPlayable && others.every((other) => other !== undefined && SHAPE.every((name) => other[name] === first[name]))
+  );
 };
 
 /** Why frames of any codec can't be displayed unchanged. */

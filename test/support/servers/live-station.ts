@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { writeMedia } from '../media/fixture-media.js';
+import { counterOf, readRgbFrames } from '../media/measure.js';
+import { parseLivePlaylist } from '../players/live-playlist.js';
 import { playThrough } from '../players/play-through.js';
-import { readFrames } from '../players/playback-checks.js';
 import { type Publisher, startPublisher } from '../processes/publisher.js';
 import { api, getAsset, type WireAsset } from '../wire/create-asset.js';
 import { eventTypes } from '../wire/events.js';
@@ -116,9 +117,12 @@ export class LiveStation {
     return `${this.server.url}/${playbackId}/live/270p/playlist.m3u8`;
   }
 
+  /** Those with what encoders sent; between sessions there are others, of the slate. */
   async segments(playbackId: string): Promise<string[]> {
     const response = await fetch(this.playlistUrl(playbackId));
-    return response.status === 200 ? ((await response.text()).match(/^\d+\.m4s/gm) ?? []) : [];
+    if (response.status !== 200) return [];
+    const { segments } = parseLivePlaylist(await response.text());
+    return segments.flatMap(({ uri, map }) => (uri !== undefined && map === segments[0]!.map ? [uri] : []));
   }
 
   async untilSegments(playbackId: string, count: number): Promise<void> {
@@ -136,10 +140,11 @@ export class LiveStation {
     return (await eventTypes(this.server, id)).map((type) => type.replace('video.live_stream.', ''));
   }
 
-  /** The frame counters that the finished asset plays. */
+  /** The counters of the frames that encoders sent, as the finished asset plays them. */
   async counters({ playback_ids: ids }: WireAsset): Promise<number[]> {
-    const played = await playThrough(`${this.server.url}/${ids![0]!.id}.m3u8`);
-    return readFrames(played.variants.at(-1)!).map(({ counter }) => counter);
+    const { variants } = await playThrough(`${this.server.url}/${ids![0]!.id}.m3u8`);
+    const { init, segments } = variants.at(-1)!;
+    return readRgbFrames([init, ...segments.map(({ bytes }) => bytes)]).flatMap((frame) => counterOf(frame) ?? []);
   }
 }
 
