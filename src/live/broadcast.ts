@@ -160,10 +160,10 @@ export class Broadcast {
 
   /** Closes the connection and ends the recording; resolves with true when that is saved. */
   stop(reason: string): Promise<boolean> {
-    // First, or else the slate begins.
-    const ended = this.#end();
+    // Or else it would begin when the connection is closed.
+    this.#stopSlate();
     this.#publisher?.close(reason);
-    return ended;
+    return this.#end();
   }
 
   /** Whether this is the stream key, as far as is known without the database. */
@@ -187,10 +187,10 @@ export class Broadcast {
     this.#ending ??= Promise.resolve();
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
-    if ((this.#publisher || this.#slate?.isPlaying) && !wasEnded) this.#endSession();
-    const slateStopped = this.#slate?.stop();
+    this.#stopSlate();
+    if (this.#publisher && !wasEnded) this.#endSession();
     this.#publisher?.close('The server is restarting.');
-    await Promise.all([this.#opening?.catch(() => undefined), slateStopped]);
+    await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop()]);
     if (!wasEnded) await this.#recording?.suspend();
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
@@ -336,6 +336,12 @@ export class Broadcast {
     if (isWaiting) this.#slate.begin();
   }
 
+  /** It does not begin again. */
+  #stopSlate(): void {
+    if (this.#slate?.isPlaying) this.#endSession();
+    void this.#slate?.stop();
+  }
+
   #beginSession(recording: Recording): void {
     const startedAt = this.#deps.clock.now();
     recording.beginSession(startedAt.getTime(), 'content');
@@ -414,8 +420,8 @@ export class Broadcast {
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
     this.#waiting = [];
-    if (this.#publisher || this.#slate?.isPlaying) this.#endSession();
-    void this.#slate?.stop();
+    this.#stopSlate();
+    if (this.#publisher) this.#endSession();
     this.#deps.onEnded();
     await this.#saveEnd(async () => {
       await this.#opening;

@@ -141,10 +141,10 @@ it('a receiver with the official SDK reads every event of broadcasts, in their o
     live_stream_id: id,
     ingest_type: 'live_rtmp',
     passthrough: 'recording-1',
-    recording_times: Array(2).fill({
-      type: 'content',
+    recording_times: ['content', 'slate', 'content'].map((type) => ({
+      type,
       started_at: { seconds: expect.any(Number), nanos: expect.any(Number) },
-    }),
+    })),
   });
   const all = [...events, ...ofTarget, ...ofAsset];
   expect(sdkTypeProblems('Mux.Webhooks.UnwrapWebhookEvent', all)).toEqual([]);

@@ -42,13 +42,9 @@ test('a playlist of low latency has parts, a hint and reports', () => {
   audio.segment(2, 16_000);
   audio.begin();
   audio.part(16_000);
-  const unwatched = new GrowingTrack(liveVideo, 7);
-  unwatched.begin();
-  unwatched.complete();
   const others = [
     { uri: '../audio/playlist.m3u8', state: audio.state },
     { uri: '../480p/playlist.m3u8', state: new GrowingTrack(liveVideo).state },
-    { uri: '../270p/playlist.m3u8', state: unwatched.state },
   ];
   expect(lines(track.state, { others, firstDiscontinuity: 3, query: '?signature=x' })).toEqual([
     '#EXTM3U',

@@ -14,7 +14,7 @@ import { writeMedia } from '../../support/media/fixture-media.js';
 import type { AudioRecipe, MediaRecipe, VideoRecipe } from '../../support/media/fixture-recipe.js';
 import { leaveRealTime } from '../../support/media/fixtures.js';
 import { packetsOfTags, readTags, shiftTags, type Tag } from '../../support/media/flv-packets.js';
-import { readFrameCounters } from '../../support/media/measure.js';
+import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { publishFile } from '../../support/media/publish-file.js';
 import { publishTags } from '../../support/media/publish-tags.js';
 import { readSentPackets } from '../../support/media/sent-packets.js';
@@ -160,8 +160,9 @@ const readRendition = async (url: string): Promise<Buffer[][]> => {
   return runs;
 };
 
+/** Of the frames that encoders sent: the slate that follows has no counters. */
 const countersOf = (runs: readonly Buffer[][]): number[] =>
-  runs.flatMap((run) => readFrameCounters(run).map(({ counter }) => counter));
+  runs.flatMap((run) => readRgbFrames(run).flatMap((frame) => counterOf(frame) ?? []));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const digest = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 const framesOf = <Kind extends 'video' | 'audio'>(packets: readonly IngestPacket[], kind: Kind) =>

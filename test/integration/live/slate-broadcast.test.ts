@@ -2,12 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readAvcc } from '#kinora/media/codecs/avc.js';
+import { readVideoInit } from '#kinora/media/mp4/read-cmaf.js';
 import { writeMedia } from '../../support/media/fixture-media.js';
 import { counterOf, type RgbFrame, readRgbFrames } from '../../support/media/measure.js';
 import { writePng } from '../../support/media/png.js';
+import { useBrowser } from '../../support/players/browser.js';
+import { readFrames } from '../../support/players/chromium.js';
 import type { ListedSegment } from '../../support/players/live-playlist.js';
 import { LiveRules } from '../../support/players/live-rules.js';
 import { playThrough } from '../../support/players/play-through.js';
+import { seekTo } from '../../support/players/video-page.js';
 import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
 import { freePort } from '../../support/servers/free-port.js';
 import type { Origin } from '../../support/servers/origin.js';
@@ -92,6 +97,8 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
+const browser = useBrowser();
+
 const create = async (body: object): Promise<WireLiveStream> => {
   const settings = { playback_policies: ['public'], new_asset_settings: { playback_policies: ['public'] } };
   const response = await api(server, 'POST', '/video/v1/live-streams', { ...settings, ...body });
@@ -156,9 +163,12 @@ const expectSlate = (frames: readonly RgbFrame[]): void => {
 };
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-const played = async (asset: WireAsset): Promise<(number | undefined)[]> => {
+const readTop = async (asset: WireAsset) => {
   const { variants } = await playThrough(`${server.url}/${asset.playback_ids![0]!.id}.m3u8`);
-  const { init, segments } = variants.find(({ attributes }) => attributes.RESOLUTION === '640x360')!;
+  return variants.find(({ attributes }) => attributes.RESOLUTION === '640x360')!;
+};
+const played = async (asset: WireAsset): Promise<(number | undefined)[]> => {
+  const { init, segments } = await readTop(asset);
   return readRgbFrames([init, ...segments.map(({ bytes }) => bytes)]).map(counterOf);
 };
 const completed = async (assetId: string): Promise<RecordedAsset> => {
@@ -207,6 +217,33 @@ test('viewers see the image while the encoder is away, and the asset has it betw
   expect(new Set(frames.slice(FRAMES, -FRAMES))).toEqual(new Set([undefined]));
   expect(frames.length / 30).toBeCloseTo(asset.duration!, 0);
   expect(fetched).toBe(1);
+
+  // The copied variant has the parameter sets of both in one init segment.
+  const { init } = await readTop(asset);
+  expect(readAvcc(readVideoInit(init).record)!.spsCount).toBe(2);
+  const { page, watched } = await browser.open({ viewport: { width: 1280, height: 720 } });
+  await page.goto(`${server.url}/${asset.playback_ids![0]!.id}?muted`);
+  await page.waitForFunction(() => document.querySelector('video')!.readyState > 2);
+  await readFrames(page);
+  await seekTo(page, SECONDS - 1);
+  await page.locator('video').evaluate((video: HTMLVideoElement) => video.play());
+  await page.waitForFunction(
+    (end) => window.playedFrames.some(({ mediaSeconds }) => mediaSeconds > end),
+    asset.duration! - SECONDS + 2,
+  );
+  const shown = await page.evaluate(() => window.playedFrames);
+  const counterAt = (seconds: number): number =>
+    shown.reduce((best, each) =>
+      Math.abs(each.mediaSeconds - seconds) < Math.abs(best.mediaSeconds - seconds) ? each : best,
+    ).counter;
+  expect(watched.requested.some((url) => /\/360p\/\d+\.m4s$/.test(url))).toBe(true);
+  expect(watched.requested.some((url) => /\/270p\/\d+\.m4s$/.test(url))).toBe(false);
+  const slateSeconds = asset.duration! - 2 * SECONDS;
+  expect(counterAt(SECONDS - 0.5)).toBeGreaterThan(FRAMES - 30);
+  expect(counterAt(SECONDS + slateSeconds / 2)).toBe(-1);
+  const counterLater = counterAt(SECONDS + slateSeconds + 1);
+  expect(counterLater).toBeGreaterThan(15);
+  expect(counterLater).toBeLessThan(45);
 });
 
 test('the slate goes on after kill -9, and the asset does not end with it', async () => {
