@@ -64,6 +64,10 @@ test('who starts elsewhere is not brought to the edge', () => {
 
 test('the time slider covers what can be played, and after the end the whole', () => {
   const { video, hls, timeline } = watch();
+  expect(timeline.start).toBeCloseTo(0.01);
+  Object.assign(hls, { latestLevelDetails: { fragmentStart: 0.067 } });
+  timeline.seek(0);
+  expect(video.currentTime).toBeCloseTo(0.077);
   Object.assign(video.seekable, { start: () => 20, end: () => 50 });
   Object.assign(hls, { liveSyncPosition: null });
   video.currentTime = 25;

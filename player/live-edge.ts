@@ -2,6 +2,8 @@ import type Hls from 'hls.js';
 
 /** Closer to the edge, hls.js catches up by itself: it plays slightly faster. */
 const NEAR_SECONDS = 5;
+/** Media elements round times down. */
+const ROUNDING_SECONDS = 0.01;
 
 /**
  * Where a live stream is, and whether the viewer wants to be there. A viewer who neither paused nor
@@ -28,7 +30,10 @@ export class LiveEdge {
   /** The first second that can be played. */
   get start(): number {
     const { seekable } = this.#video;
-    return seekable.length > 0 ? seekable.start(0) : 0;
+    // Where frames are reordered, hls.js takes the first one for a later one, and never loads what
+    // is before it.
+    const loadable = (this.#hls?.latestLevelDetails?.fragmentStart ?? 0) + ROUNDING_SECONDS;
+    return Math.max(seekable.length > 0 ? seekable.start(0) : 0, loadable);
   }
 
   /** The time of media that is shown to those who follow. */
