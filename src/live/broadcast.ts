@@ -279,7 +279,6 @@ export class Broadcast {
         playable: () => {
           this.#activating = Promise.resolve().then(() => this.#activate(recording));
         },
-        firstFrame: () => undefined,
         forcedCut: () => this.#warn(assetId, 'key_frame_interval', keyFrameAdvice(recording.times.targetSeconds)),
         problem: (reason) => this.#warn(assetId, 'unsupported_input', playersAdvice(reason)),
         failed: (failure, error) => this.fail(failure, error),

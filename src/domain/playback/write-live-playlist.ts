@@ -75,6 +75,10 @@ export const writeLivePlaylist = (
       .map((other) => ({ uri: `../${other.info.name}/playlist.m3u8`, state: other })),
   });
 
+/** Whether no segment of the range follows. */
+export const isRangeOver = (live: LiveFeed, state: LiveTrackState, range: LiveRange): boolean =>
+  findWindow(state, range, live.times).isComplete;
+
 /** Whether a segment belongs to a clip. */
 export const isInLiveClip = (live: LiveFeed, state: LiveTrackState, segment: number, range: LiveRange): boolean => {
   if (range === 'window' || range === 'event') return true;

@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import {
+  isRangeOver,
   type LivePlayable,
   liveQuery,
   liveRange,
@@ -69,7 +70,12 @@ export class LivePlaylists {
     const skip = ['YES', 'v2'].includes(lastOf(request.query._HLS_skip) ?? '');
     const query = liveQuery(access, rendition, clip);
     const key = `${playable.playbackId} ${clip ?? ''} ${skip} ${query}`;
-    const rendered = await this.render(state, key, () => writeLivePlaylist(live, state, { range, skip, query }));
+    const rendered = await this.render(state, key, () => {
+      const text = writeLivePlaylist(live, state, { range, skip, query });
+      if (text !== undefined) return text;
+      if (isRangeOver(live, state, range)) throw invalidParameters('The recording has nothing of the clip');
+      throw new KinoraError('asset_not_ready', { messages: ['The clip has not started yet'] });
+    });
     if (!access.signed && place) {
       // Whoever asks for the same gets something newer from the next request.
       reply.header('cache-control', `public, max-age=${live.times.targetSeconds}`);
@@ -117,13 +123,12 @@ export class LivePlaylists {
     throw new KinoraError('unavailable', { details: { reason: 'nothing was recorded in time', rendition } });
   }
 
-  private async render(state: LiveTrackState, key: string, write: () => string | undefined): Promise<Rendered> {
+  private async render(state: LiveTrackState, key: string, write: () => string): Promise<Rendered> {
     const renderings = this.rendered.get(state) ?? new Map<string, Promise<Rendered>>();
     this.rendered.set(state, renderings);
     const shared = renderings.get(key);
     if (shared) return shared;
     const text = write();
-    if (text === undefined) throw new KinoraError('asset_not_ready', { messages: ['The clip has not started yet'] });
     const rendered = pack(text);
     if (renderings.size < MAX_RENDERED) renderings.set(key, rendered);
     return rendered;

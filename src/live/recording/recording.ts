@@ -28,8 +28,6 @@ import { type RecordingFailure, RecordingWriter } from './recording-writer.js';
 
 /** What the owner of a recording does about it. Called synchronously from `write`, but `failed`. */
 export interface RecordingEvents {
-  /** The first frame that can be decoded, or the first audio. */
-  firstFrame(): void;
   /** Players can start; the times are final. */
   playable(): void;
   /** No key frame came within the target duration; called once. */
@@ -89,7 +87,6 @@ export class Recording implements LiveFeed {
   readonly #problems = new Set<string>();
   #times: LiveTimes;
   #isPlayable: boolean;
-  #hasFrames: boolean;
   #hasForcedCut = false;
   /** Nothing more is recorded. */
   #isClosed = false;
@@ -120,7 +117,6 @@ export class Recording implements LiveFeed {
       targetSeconds: targetSeconds ?? leastSeconds,
       ...(latencyMode === 'low' && { partTargetSeconds: PART_SECONDS }),
     };
-    this.#hasFrames = this.trackNames.length > 0;
     this.#isPlayable = soFar?.targetSeconds !== undefined;
     this.#contentEndBytes = soFar?.contentEndBytes ?? 0;
     this.#cutter = new PacketCutter(
@@ -332,9 +328,6 @@ export class Recording implements LiveFeed {
     this.#hasSessionFrames = true;
     const { kind, wallMs } = this.#session;
     this.#anchor = { wallMs: kind === 'slate' ? wallMs : this.#options.clock.now().getTime(), ticks };
-    if (this.#hasFrames) return;
-    this.#hasFrames = true;
-    this.#options.events.firstFrame();
   }
 
   #wallMs(seconds: number): number {

@@ -102,7 +102,8 @@ export class RecordedStills implements LiveStills {
     const segments = this.#segments;
     const { timescale } = this.#video.feed.track(this.#video.copyName)!.info;
     const targetTicks = seconds === undefined ? Number.POSITIVE_INFINITY : ticksAt(seconds, timescale);
-    const hasFrames = ({ parts }: LiveSegment): boolean => parts.length > 0;
+    // Older segments list no parts.
+    const hasFrames = ({ complete, gap, parts }: LiveSegment): boolean => (complete ? !gap : parts.length > 0);
     const segment =
       segments.findLast((each) => hasFrames(each) && each.startTicks <= targetTicks) ?? segments.find(hasFrames);
     if (!segment) throw new KinoraError('unavailable', { details: { reason: 'no frame was recorded' } });
@@ -158,13 +159,16 @@ export class RecordedStills implements LiveStills {
     const { feed, copyName } = this.#video;
     const segments = this.#segments;
     const at = segments.findIndex((each) => each.number === number);
-    const needed = segments.slice(decodingStart(segments, at), at + 1);
-    const sizeBytes = needed.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.sizeBytes, 0);
-    if (sizeBytes > MAX_SOURCE_BYTES)
-      throw new KinoraError('unavailable', { details: { reason: 'the last key frame is too far away' } });
-    const pieces = [feed.init(copyName, segments[at]!.config)];
-    for (const segment of needed) pieces.push(...(await this.#readParts(segment)));
-    return Buffer.concat(pieces.filter((piece) => piece !== undefined));
+    const pieces = [feed.init(copyName, segments[at]!.config)!];
+    let sizeBytes = 0;
+    for (const segment of segments.slice(decodingStart(segments, at), at + 1)) {
+      const read = (await this.#readParts(segment)).filter((piece) => piece !== undefined);
+      pieces.push(...read);
+      sizeBytes += read.reduce((sum, { length }) => sum + length, 0);
+      if (sizeBytes > MAX_SOURCE_BYTES)
+        throw new KinoraError('unavailable', { details: { reason: 'the last key frame is too far away' } });
+    }
+    return Buffer.concat(pieces);
   }
 
   async #readParts({ number, complete, parts }: LiveSegment): Promise<readonly (Uint8Array | undefined)[]> {

@@ -169,6 +169,12 @@ test('an hour with three reconnects has every frame once, at its time, live and 
   expect(await read(`/${playbackId}.m3u8`)).toEqual(listed);
   expect(await listedPackets(dvr('270p'))).toEqual(live.video);
 
+  // Of a segment that lists no parts any more.
+  const still = `/${playbackId}/thumbnail.png?time=101.3`;
+  const stillWhileLive = await read(still);
+  const past = await fetch(`${server.url}/${playbackId}/live/270p/playlist.m3u8?clip=program_1_2`);
+  expect([past.status, await past.text()]).toEqual([400, expect.stringContaining('nothing of the clip')]);
+
   await api(server, 'PUT', `/video/v1/live-streams/${id}/complete`);
   await until(
     'the recording is planned',
@@ -181,4 +187,5 @@ test('an hour with three reconnects has every frame once, at its time, live and 
   const asset = { video: await listedPackets(pathOf(videoPath)), audio: await listedPackets(pathOf(audioPath)) };
   expectSessions(asset, sent);
   expect(await getAsset(server, assetId)).toMatchObject({ status: 'ready', duration: expect.closeTo(3600, 0) });
+  expect((await read(still)).equals(stillWhileLive)).toBe(true);
 });

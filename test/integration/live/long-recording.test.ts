@@ -68,7 +68,6 @@ it('is opened and finished with few reads, and keeps little of old parts in memo
     clock: { now: () => new Date(1_700_000_000_000 + ms), monotonicMs: () => ms },
     logger: quietLogger,
     events: {
-      firstFrame: () => undefined,
       playable: () => undefined,
       forcedCut: () => undefined,
       problem: () => undefined,

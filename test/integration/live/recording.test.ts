@@ -40,7 +40,6 @@ const makePackets = (recipe: Omit<MediaRecipe, 'muxer'>): IngestPacket[] => {
 };
 
 const noEvents = (): RecordingEvents => ({
-  firstFrame: vi.fn(),
   playable: vi.fn(),
   forcedCut: vi.fn(),
   problem: vi.fn(),

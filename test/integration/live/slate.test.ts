@@ -69,7 +69,7 @@ const open = async (options: Partial<RecordingOptions> = {}) => {
   const blobs = new DiskBlobStore(dir);
   const clock = new ManualClock();
   const noEvent = (): void => undefined;
-  const events = { firstFrame: noEvent, playable: noEvent, forcedCut: noEvent, problem: noEvent, failed: noEvent };
+  const events = { playable: noEvent, forcedCut: noEvent, problem: noEvent, failed: noEvent };
   const all: RecordingOptions = {
     ...{ blobs, key: KEY, assetId: 'a', latencyMode: 'low', firstSequence: 0, firstDiscontinuity: 0, clock, events },
     logger: quietLogger,
