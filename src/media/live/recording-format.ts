@@ -1,7 +1,7 @@
 import { findBox, viewOf } from '../mp4/box-reader.js';
 import { ascii, box, concat, u32, u64 } from '../mp4/box-writer.js';
 import { readFragmentIndexes } from '../mp4/progressive.js';
-import type { TrackKind } from './live-segmenter.js';
+import type { CutPart, TrackKind } from './live-segmenter.js';
 import type { LatencyMode } from './live-track.js';
 
 /**
@@ -56,17 +56,7 @@ export interface EmptyRecord {
   readonly wallMs: number;
 }
 
-export interface PartRecord {
-  readonly track: TrackKind;
-  readonly segment: number;
-  readonly part: number;
-  readonly startTicks: number;
-  readonly durationTicks: number;
-  readonly config: number;
-  readonly independent: boolean;
-  /** It starts with an open key frame. */
-  readonly open: boolean;
-  readonly discontinuity: boolean;
+export interface PartRecord extends Omit<CutPart, 'samples' | 'data'> {
   /** Wall clock of the first frame, in milliseconds since 1970. */
   readonly wallMs: number;
 }
