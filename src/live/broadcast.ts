@@ -58,6 +58,7 @@ const INDEX_BYTES_PER_SECOND = 700;
 /**
  * A live stream on air: from its first publisher to the end of the last one's reconnect window.
  * Makes one asset. Packets never wait for the database; changes of state are saved in their order.
+ * One file, because the encoder, the slate and the end of a broadcast change the same state.
  */
 export class Broadcast {
   readonly #deps: BroadcastDeps;

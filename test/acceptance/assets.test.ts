@@ -109,6 +109,7 @@ describe('the official SDK', () => {
         messages: ["The requested resource either doesn't exist or you don't have access to it."],
       },
     ]);
-    expect((await error(mux.video.liveStreams.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
+    // Not offered.
+    expect((await error(mux.data.videoViews.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
   });
 });

@@ -72,7 +72,8 @@ const PLAYABLE_LOW_SECONDS = 1;
 
 /**
  * Records a broadcast in one file and serves what is recorded. A part reaches the operating system
- * when it is cut, so that the end of the process loses at most one.
+ * when it is cut, so that the end of the process loses at most one. One file, because the parts
+ * that are written and those that are served are the same state.
  */
 export class Recording implements LiveFeed {
   readonly assetId: string;
