@@ -92,6 +92,14 @@ const bufferedUntil = ({ buffered, currentTime }: HTMLVideoElement): number => {
   return currentTime;
 };
 
+/** Until a message takes the place of the controls. */
+const eachSecond = (update: () => void): void => {
+  const timer = setInterval(() => {
+    if (document.contains(element('controls'))) update();
+    else clearInterval(timer);
+  }, 1000);
+};
+
 /** The time slider with its previews, and the time and chapter beside the buttons. */
 const addSeek = (video: HTMLVideoElement, timeline: Timeline, chapters: () => readonly Chapter[]): void => {
   const slider = element<HTMLInputElement>('seek');
@@ -100,6 +108,8 @@ const addSeek = (video: HTMLVideoElement, timeline: Timeline, chapters: () => re
   // There is nothing to go back to.
   slider.hidden = page.live === 'live';
   const update = (): void => {
+    // Events of a video that was removed.
+    if (!slider.isConnected) return;
     const { start, end } = timeline;
     const { currentTime } = video;
     const shareOf = (seconds: number): number => (seconds - start) / (end - start);
@@ -117,7 +127,7 @@ const addSeek = (video: HTMLVideoElement, timeline: Timeline, chapters: () => re
   for (const event of ['timeupdate', 'durationchange', 'progress', 'seeking', 'seeked'])
     video.addEventListener(event, update);
   // While a live stream is paused, its edge moves on.
-  if (page.live !== '') setInterval(update, 1000);
+  if (page.live !== '') eachSecond(update);
   slider.addEventListener('input', () => timeline.seek(Number(slider.value)));
   slider.addEventListener('pointermove', ({ clientX }) => {
     const { left, width } = slider.getBoundingClientRect();
@@ -158,7 +168,7 @@ const addLive = (edge: LiveEdge, speed: { reset(): void }): void => {
     edge.go();
     update();
   });
-  setInterval(update, 1000);
+  eachSecond(update);
 };
 
 const addFullscreen = (video: HTMLVideoElement & SafariVideo): (() => void) => {

@@ -1,4 +1,5 @@
 import {
+  type EmptyRecord,
   PART_HEAD_BYTES,
   type PartRecord,
   presentationEnd,
@@ -25,6 +26,8 @@ export interface RecordedSoFar {
   /** If it was declared. */
   readonly targetSeconds: number | undefined;
   readonly tracks: RecordedTracks;
+  /** Segments that only the other track has begun. The tracks have them, the file does not yet. */
+  readonly missing: readonly EmptyRecord[];
   /** Where the last part ends that belongs to no slate; 0 without one. */
   readonly contentEndBytes: number;
   readonly cutterStart: CutterStart;
@@ -94,6 +97,7 @@ class RecordReader {
       track.complete();
       track.trim(this.#targetSeconds ?? MAX_TARGET_SECONDS, Number.POSITIVE_INFINITY);
     }
+    const missing = this.#addMissing();
     const numbers = all.map(({ state }) => state.segments.at(-1)?.number ?? firstSequence - 1);
     const [video, audio] = [this.#tracks.of('video'), this.#tracks.of('audio')];
     return {
@@ -102,6 +106,7 @@ class RecordReader {
       nextSequence: Math.max(firstSequence - 1, ...numbers) + 1,
       targetSeconds: this.#targetSeconds,
       tracks: this.#tracks,
+      missing,
       contentEndBytes: this.#contentEndBytes,
       cutterStart: {
         videoTicks: Math.max(video?.endTicks ?? 0, this.#presentationEnd()),
@@ -111,6 +116,32 @@ class RecordReader {
         audio: this.#audio,
       },
     };
+  }
+
+  /**
+   * The process ended between the parts of a segment: the segments of a track follow each other
+   * without a hole.
+   */
+  #addMissing(): EmptyRecord[] {
+    const { kinds } = this.#tracks;
+    return kinds.flatMap((kind) => {
+      const track = this.#tracks.of(kind)!;
+      const { segments, info } = track.state;
+      const last = segments.at(-1)?.number ?? Number.POSITIVE_INFINITY;
+      const others = kinds.filter((other) => other !== kind).map((other) => this.#tracks.of(other)!.state);
+      return others.flatMap((other) =>
+        other.segments
+          .filter(({ number }) => number > last)
+          .map(({ number, startTicks: start, durationTicks: duration, discontinuity, wallMs }) => {
+            const toTicks = (ticks: number): number => Math.round((ticks * info.timescale) / other.info.timescale);
+            const startTicks = discontinuity ? toTicks(start) : track.endTicks;
+            const durationTicks = Math.max(0, toTicks(start + duration) - startTicks);
+            const record = { track: kind, segment: number, startTicks, durationTicks, discontinuity, wallMs };
+            track.addEmpty(record);
+            return record;
+          }),
+      );
+    });
   }
 
   #addVideo(fact: Extract<RecordingFact, { type: 'video-config' }>): void {

@@ -156,8 +156,9 @@ export class Recording implements LiveFeed {
       await write.write(
         writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }),
       );
-      await write.flush();
     }
+    for (const record of soFar?.missing ?? []) await write.write(writeFact({ type: 'empty', ...record }));
+    await write.flush();
     const writer = new RecordingWriter(write, {
       clock,
       reopen: () => blobs.resumeWrite(key),

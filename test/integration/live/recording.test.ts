@@ -6,6 +6,7 @@ import { systemClock } from '#kinora/lib/clock.js';
 import type { IngestPacket } from '#kinora/live/ingest.js';
 import { Recording, type RecordingEvents, type RecordingOptions } from '#kinora/live/recording/recording.js';
 import type { LiveTrackState } from '#kinora/media/live/live-track.js';
+import { scanRecording } from '#kinora/media/live/scan-recording.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
 import { quietLogger } from '../../support/logger.js';
 import { writeMedia } from '../../support/media/fixture-media.js';
@@ -79,7 +80,7 @@ const expectLegal = ({ segments, info }: LiveTrackState, targetSeconds: number):
     expect(segment.number).toBe(segments[0]!.number + index);
     expect(Math.round(segment.durationTicks / info.timescale)).toBeLessThanOrEqual(targetSeconds);
     const ticks = segment.parts.reduce((sum, { durationTicks }) => sum + durationTicks, 0);
-    expect(ticks).toBe(segment.durationTicks);
+    expect(ticks).toBe(segment.gap ? 0 : segment.durationTicks);
     for (const part of segment.parts) expect(part.durationTicks / info.timescale).toBeLessThanOrEqual(0.3501);
     const next = segments[index + 1];
     if (next && !next.discontinuity) expect(next.startTicks).toBe(segment.startTicks + segment.durationTicks);
@@ -191,6 +192,44 @@ describe('a recording of a broadcast that is interrupted', () => {
       expect(found).toEqual([...upTo(survived), ...upTo(120).map((counter) => counter + 120)]);
       await rm(path);
     }
+  });
+});
+
+describe('a recording whose process ended between two records', () => {
+  it('has no hole in the segments of a track', async () => {
+    const { recording, dir, options } = await open({ firstSequence: 7 });
+    writeAll(recording, makePackets({ seconds: 2, video: { ...video, gop: 30 }, audio }));
+    await recording.suspend();
+    const partial = join(dir, '.partial', KEY.replaceAll('/', '~'));
+    const whole = await readFile(partial);
+    const ends: number[] = [];
+    await scanRecording(async (offset, length) => whole.subarray(offset, offset + length), whole.length, {
+      fact: () => undefined,
+      part: (_part, offset, sizeBytes) => void ends.push(offset + sizeBytes),
+    });
+    const second = makePackets({ seconds: 1, video, audio, firstCounter: 60 });
+    let gaps = 0;
+    for (const end of ends) {
+      await writeFile(partial, whole.subarray(0, end));
+      const again = await Recording.open(options);
+      const lastNumbers = again.trackNames.map((name) => again.track(name)!.segments.at(-1)?.number);
+      for (const number of lastNumbers.filter((last) => last !== undefined))
+        expect(number).toBe(again.nextSequence - 1);
+      writeAll(again, second);
+      await again.suspend();
+      // What was missing is in the file.
+      const third = await Recording.open(options);
+      for (const name of third.trackNames) {
+        const state = third.track(name)!;
+        expectLegal(state, third.times.targetSeconds);
+        expect(state.segments.at(-1)!.number).toBe(third.nextSequence - 1);
+        gaps += state.segments.filter(({ gap }) => gap).length;
+        for (const { number, gap, parts } of state.segments)
+          if (!gap) expect(await third.read(name, number, parts.length - 1), `${name} ${number}`).toBeDefined();
+      }
+      await third.suspend();
+    }
+    expect(gaps).toBeGreaterThan(0);
   });
 });
 
