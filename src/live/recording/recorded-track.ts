@@ -25,6 +25,11 @@ export class RecordedTrack {
   readonly inits: Uint8Array[] = [];
   readonly #read: ReadFile;
   readonly #segments: LiveSegment[] = [];
+  /**
+   * Segments without media that nothing follows yet. Players are not told of them, because hls.js
+   * never ends a stream whose last segment is a gap.
+   */
+  #gaps: EmptyRecord[] = [];
   /** By segment: the index of its first part. */
   readonly #firstParts: number[] = [];
   /** By part. */
@@ -54,7 +59,7 @@ export class RecordedTrack {
   }
 
   get endTicks(): number {
-    const last = this.#segments.at(-1);
+    const last = this.#gaps.at(-1) ?? this.#segments.at(-1);
     return last ? last.startTicks + last.durationTicks : 0;
   }
 
@@ -70,9 +75,10 @@ export class RecordedTrack {
 
   /** Adds a part at `offset` of the file. Its bytes are kept if they are given. */
   add(part: PartRecord, offset: number, sizeBytes: number, bytes?: Uint8Array): void {
-    const last = this.#segments.at(-1);
-    if (last?.number !== part.segment) {
+    if (this.#segments.at(-1)?.number !== part.segment) {
       this.complete();
+      for (const gap of this.#gaps) this.#pushGap(gap);
+      this.#gaps = [];
       this.#push(part, []);
     }
     const segment = this.#segments.at(-1)!;
@@ -92,12 +98,10 @@ export class RecordedTrack {
     this.#changed();
   }
 
-  addEmpty({ segment, ...times }: EmptyRecord): void {
+  /** The track has nothing in a segment. */
+  addEmpty(gap: EmptyRecord): void {
     this.complete();
-    const config = this.#segments.at(-1)?.config ?? 0;
-    this.#push({ ...times, segment, independent: true, open: false, config }, NO_PARTS);
-    this.#segments[this.#segments.length - 1] = { ...this.#segments.at(-1)!, gap: true };
-    this.complete();
+    this.#gaps.push(gap);
   }
 
   /** No part of the last segment follows. */
@@ -150,6 +154,12 @@ export class RecordedTrack {
     if (part !== undefined) return first + part < end ? this.#readPart(first + part) : undefined;
     if (!segment.complete || first === end) return undefined;
     return concat(await this.#readParts(first, end));
+  }
+
+  #pushGap({ segment, ...times }: EmptyRecord): void {
+    const config = this.#segments.at(-1)?.config ?? 0;
+    this.#push({ ...times, segment, independent: true, open: false, config }, NO_PARTS);
+    this.#segments.push({ ...this.#segments.pop()!, gap: true, complete: true });
   }
 
   #push(part: Omit<PartRecord, 'track' | 'part'>, parts: readonly LivePart[]): void {

@@ -212,9 +212,6 @@ describe('a recording whose process ended between two records', () => {
     for (const end of ends) {
       await writeFile(partial, whole.subarray(0, end));
       const again = await Recording.open(options);
-      const lastNumbers = again.trackNames.map((name) => again.track(name)!.segments.at(-1)?.number);
-      for (const number of lastNumbers.filter((last) => last !== undefined))
-        expect(number).toBe(again.nextSequence - 1);
       writeAll(again, second);
       await again.suspend();
       // What was missing is in the file.
@@ -222,7 +219,6 @@ describe('a recording whose process ended between two records', () => {
       for (const name of third.trackNames) {
         const state = third.track(name)!;
         expectLegal(state, third.times.targetSeconds);
-        expect(state.segments.at(-1)!.number).toBe(third.nextSequence - 1);
         gaps += state.segments.filter(({ gap }) => gap).length;
         for (const { number, gap, parts } of state.segments)
           if (!gap) expect(await third.read(name, number, parts.length - 1), `${name} ${number}`).toBeDefined();
