@@ -98,12 +98,11 @@ class RecordReader {
       track.trim(this.#targetSeconds ?? MAX_TARGET_SECONDS, Number.POSITIVE_INFINITY);
     }
     const missing = this.#addMissing();
-    const numbers = all.map(({ state }) => state.segments.at(-1)?.number ?? firstSequence - 1);
     const [video, audio] = [this.#tracks.of('video'), this.#tracks.of('audio')];
     return {
       firstSequence,
       firstDiscontinuity,
-      nextSequence: Math.max(firstSequence - 1, ...numbers) + 1,
+      nextSequence: Math.max(firstSequence, ...all.map(({ nextNumber }) => nextNumber ?? 0)),
       targetSeconds: this.#targetSeconds,
       tracks: this.#tracks,
       missing,
@@ -126,20 +125,18 @@ class RecordReader {
     const { kinds } = this.#tracks;
     return kinds.flatMap((kind) => {
       const track = this.#tracks.of(kind)!;
-      const { segments, info } = track.state;
-      const last = segments.at(-1)?.number ?? Number.POSITIVE_INFINITY;
-      const others = kinds.filter((other) => other !== kind).map((other) => this.#tracks.of(other)!.state);
+      const { timescale } = track.state.info;
+      const next = track.nextNumber ?? Number.POSITIVE_INFINITY;
+      const others = kinds.filter((other) => other !== kind).map((other) => this.#tracks.of(other)!);
       return others.flatMap((other) =>
-        other.segments
-          .filter(({ number }) => number > last)
-          .map(({ number, startTicks: start, durationTicks: duration, discontinuity, wallMs }) => {
-            const toTicks = (ticks: number): number => Math.round((ticks * info.timescale) / other.info.timescale);
-            const startTicks = discontinuity ? toTicks(start) : track.endTicks;
-            const durationTicks = Math.max(0, toTicks(start + duration) - startTicks);
-            const record = { track: kind, segment: number, startTicks, durationTicks, discontinuity, wallMs };
-            track.addEmpty(record);
-            return record;
-          }),
+        other.after(next - 1).map(({ segment, startTicks: start, durationTicks: duration, discontinuity, wallMs }) => {
+          const toTicks = (ticks: number): number => Math.round((ticks * timescale) / other.state.info.timescale);
+          const startTicks = discontinuity ? toTicks(start) : track.endTicks;
+          const durationTicks = Math.max(0, toTicks(start + duration) - startTicks);
+          const record = { track: kind, segment, startTicks, durationTicks, discontinuity, wallMs };
+          track.addEmpty(record);
+          return record;
+        }),
       );
     });
   }

@@ -4,6 +4,21 @@ import { concat } from '../../media/mp4/box-writer.js';
 
 export type ReadFile = (offset: number, length: number) => Promise<Uint8Array>;
 
+/**
+ * hls.js 1.7 never sees the end of a stream whose last segment is a gap, or a few frames: it takes
+ * reordered frames for later ones than they are, and does not find them in its buffer.
+ */
+interface HeldSegment {
+  readonly times: Omit<EmptyRecord, 'track'>;
+  /** Absent for a gap. */
+  readonly media?: {
+    readonly part: PartRecord;
+    readonly offset: number;
+    readonly sizeBytes: number;
+    readonly bytes: Uint8Array | undefined;
+  };
+}
+
 interface RecentPart {
   readonly index: number;
   readonly bytes: Uint8Array;
@@ -18,6 +33,8 @@ const MAX_RECENT_BYTES = 64 * 2 ** 20;
 const MAX_READ_GAP_BYTES = 64 * 1024;
 /** Shorter segments say little about the bandwidth. */
 const LEAST_MEASURED_SECONDS = 0.5;
+/** Only the end of a session leaves a segment of video so short. */
+const SHORT_SECONDS = 0.2;
 const NO_PARTS: readonly LivePart[] = [];
 
 /** A track of a recording: where its parts are, and the newest ones themselves. */
@@ -25,11 +42,8 @@ export class RecordedTrack {
   readonly inits: Uint8Array[] = [];
   readonly #read: ReadFile;
   readonly #segments: LiveSegment[] = [];
-  /**
-   * Segments without media that nothing follows yet. Players are not told of them, because hls.js
-   * never ends a stream whose last segment is a gap.
-   */
-  #gaps: EmptyRecord[] = [];
+  /** Segments that players are not told of until something follows them. */
+  #held: HeldSegment[] = [];
   /** By segment: the index of its first part. */
   readonly #firstParts: number[] = [];
   /** By part. */
@@ -59,8 +73,14 @@ export class RecordedTrack {
   }
 
   get endTicks(): number {
-    const last = this.#gaps.at(-1) ?? this.#segments.at(-1);
+    const last = this.#held.at(-1)?.times ?? this.#segments.at(-1);
     return last ? last.startTicks + last.durationTicks : 0;
+  }
+
+  /** Of the segment after the last one; undefined before the first one. */
+  get nextNumber(): number | undefined {
+    const last = this.#held.at(-1)?.times.segment ?? this.#segments.at(-1)?.number;
+    return last === undefined ? undefined : last + 1;
   }
 
   get completeCount(): number {
@@ -75,10 +95,43 @@ export class RecordedTrack {
 
   /** Adds a part at `offset` of the file. Its bytes are kept if they are given. */
   add(part: PartRecord, offset: number, sizeBytes: number, bytes?: Uint8Array): void {
+    if (this.#segments.length > 0 && this.#isShort(part)) {
+      this.complete();
+      this.#held.push({ times: part, media: { part, offset, sizeBytes, bytes } });
+      return;
+    }
+    this.#addHeld();
+    this.#addPart(part, offset, sizeBytes, bytes);
+  }
+
+  /** The track has nothing in a segment. */
+  addEmpty(times: EmptyRecord): void {
+    this.complete();
+    this.#held.push({ times });
+  }
+
+  /** The times of segments after the one with this number. */
+  after(number: number): Omit<EmptyRecord, 'track'>[] {
+    const listed = this.#segments.map(({ number: segment, ...times }) => ({ segment, ...times }));
+    return [...listed, ...this.#held.map(({ times }) => times)].filter(({ segment }) => segment > number);
+  }
+
+  #isShort({ part, segment, durationTicks }: PartRecord): boolean {
+    const { kind, timescale } = this.#info;
+    return kind === 'video' && part === 0 && segment === this.nextNumber && durationTicks < SHORT_SECONDS * timescale;
+  }
+
+  #addHeld(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const { times, media } of held)
+      if (media) this.#addPart(media.part, media.offset, media.sizeBytes, media.bytes);
+      else this.#addGap(times);
+  }
+
+  #addPart(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array | undefined): void {
     if (this.#segments.at(-1)?.number !== part.segment) {
       this.complete();
-      for (const gap of this.#gaps) this.#pushGap(gap);
-      this.#gaps = [];
       this.#push(part, []);
     }
     const segment = this.#segments.at(-1)!;
@@ -96,12 +149,6 @@ export class RecordedTrack {
     if (bytes) this.#recent.push({ index, bytes, endSeconds });
     if (this.#segments.length === 1) this.#measure(this.#segments[0]!);
     this.#changed();
-  }
-
-  /** The track has nothing in a segment. */
-  addEmpty(gap: EmptyRecord): void {
-    this.complete();
-    this.#gaps.push(gap);
   }
 
   /** No part of the last segment follows. */
@@ -156,7 +203,8 @@ export class RecordedTrack {
     return concat(await this.#readParts(first, end));
   }
 
-  #pushGap({ segment, ...times }: EmptyRecord): void {
+  #addGap({ segment, ...times }: Omit<EmptyRecord, 'track'>): void {
+    this.complete();
     const config = this.#segments.at(-1)?.config ?? 0;
     this.#push({ ...times, segment, independent: true, open: false, config }, NO_PARTS);
     this.#segments.push({ ...this.#segments.pop()!, gap: true, complete: true });

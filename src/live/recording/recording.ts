@@ -179,8 +179,7 @@ export class Recording implements LiveFeed {
 
   /** The number after the last segment. */
   get nextSequence(): number {
-    const ends = this.#tracks.all.map(({ state }) => (state.segments.at(-1)?.number ?? -1) + 1);
-    return Math.max(this.firstSequence, ...ends);
+    return Math.max(this.firstSequence, ...this.#tracks.all.map(({ nextNumber }) => nextNumber ?? 0));
   }
 
   /** Discontinuities so far, those before this broadcast included. */
