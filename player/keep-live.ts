@@ -17,9 +17,10 @@ const showNotice = (text: string): void => {
  * What happens when a live stream is interrupted or ends. The page waits for as long as it is open,
  * because an encoder or a server may come back.
  * @param resume loads on from where it stopped
+ * @param isOver the end is known, and playback has reached it
  * @returns what to call when loading has failed for good
  */
-export const keepLive = (video: HTMLVideoElement, resume: () => void): (() => void) => {
+export const keepLive = (video: HTMLVideoElement, resume: () => void, isOver: () => boolean): (() => void) => {
   let isAsking = false;
   let lostMs = 0;
   const ask = async (): Promise<void> => {
@@ -43,21 +44,26 @@ export const keepLive = (video: HTMLVideoElement, resume: () => void): (() => vo
   let noticeTimer: ReturnType<typeof setTimeout> | undefined;
   const wait = (): void => {
     clearTimeout(noticeTimer);
-    noticeTimer = setTimeout(() => showNotice(INTERRUPTED), PATIENCE_MS);
+    // Where audio and video end far apart, hls.js may wait for more of one of them.
+    noticeTimer = setTimeout(() => (isOver() ? end() : showNotice(INTERRUPTED)), PATIENCE_MS);
   };
   const calm = (): void => {
     clearTimeout(noticeTimer);
     showNotice('');
   };
-  video.addEventListener('waiting', wait);
-  for (const event of ['playing', 'pause']) video.addEventListener(event, calm);
-  video.addEventListener('ended', () => {
+  const end = (): void => {
     calm();
     // Everything can be watched again.
-    if (page.live === 'dvr') return showNotice(ENDED);
+    if (page.live === 'dvr') {
+      showNotice(ENDED);
+      return;
+    }
     showMessage(messageFor('ended'));
     waitUntilReady();
-  });
+  };
+  video.addEventListener('waiting', wait);
+  for (const event of ['playing', 'pause']) video.addEventListener(event, calm);
+  video.addEventListener('ended', end);
   return () => {
     if (isAsking) return;
     isAsking = true;

@@ -20,6 +20,9 @@ const playsNatively = (video: HTMLVideoElement): boolean =>
 /** A decoder that fails again sooner than this does not get better. */
 const RECOVERY_MS = 60_000;
 
+/** Playback that has come so close to the end of a broadcast has reached it. */
+const END_SECONDS = 1;
+
 const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
   const hls = new Hls({
     // Segments are fragmented MP4, which leaves little to do: a worker only delays the first frame.
@@ -34,10 +37,17 @@ const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
   const lost =
     page.live === ''
       ? undefined
-      : keepLive(video, () => {
-          if (hls.levels.length > 0) hls.startLoad();
-          else hls.loadSource(page.source);
-        });
+      : keepLive(
+          video,
+          () => {
+            if (hls.levels.length > 0) hls.startLoad();
+            else hls.loadSource(page.source);
+          },
+          () => {
+            const { live = true, edge = 0 } = hls.latestLevelDetails ?? {};
+            return !live && video.currentTime > edge - END_SECONDS;
+          },
+        );
   hls.on(Events.ERROR, (_, { fatal, type, details, response }) => {
     if (!fatal) return;
     if (type === ErrorTypes.MEDIA_ERROR && performance.now() - recoveredMs > RECOVERY_MS) {
@@ -59,10 +69,14 @@ const startNatively = (video: HTMLVideoElement, startSeconds: number): void => {
   const lost =
     page.live === ''
       ? undefined
-      : keepLive(video, () => {
-          video.load();
-          video.play().catch(() => undefined);
-        });
+      : keepLive(
+          video,
+          () => {
+            video.load();
+            video.play().catch(() => undefined);
+          },
+          () => false,
+        );
   video.addEventListener('error', () => {
     if (lost && video.error?.code === MediaError.MEDIA_ERR_NETWORK) lost();
     else showMessage(UNPLAYABLE);
