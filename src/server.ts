@@ -48,6 +48,7 @@ export class Kinora {
   #nodes: Membership | undefined;
   #newToken: string | undefined;
   #samplePage: Promise<string | undefined> | undefined;
+  #ingest: readonly string[] = [];
 
   constructor(config: Config, overrides: Overrides = {}) {
     const logger = overrides.logger ?? createLogger(config.logLevel, config.logFormat);
@@ -61,6 +62,11 @@ export class Kinora {
   /** Where it listens, known after `start`. */
   get url(): string {
     return this.#urls.url;
+  }
+
+  /** Known after `start`: URLs for encoders, or why there is none. */
+  get ingest(): readonly string[] {
+    return this.#ingest;
   }
 
   /** Known after `start`, when metrics are served. */
@@ -135,7 +141,7 @@ export class Kinora {
     this.#urls = { url: config.publicUrl ?? localUrl, metricsUrl };
     this.#nodes = await this.#joinNodes(parts, localUrl);
     if (config.roles.includes('jobs')) await startJobs(this.#base, parts, localUrl, this.#nodes);
-    await startLive(this.#base, parts);
+    this.#ingest = await startLive(this.#base, parts);
     await this.#startControl(parts, localUrl);
     this.#state = 'working';
     this.#logStart(parts);

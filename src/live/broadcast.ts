@@ -114,7 +114,7 @@ export class Broadcast {
       return { reason: 'in_use', message: 'Another encoder is sending to this live stream.' };
     this.#publisher?.close('Another encoder has taken over.');
     clearTimeout(this.#windowTimer);
-    const publisher: Publisher = new Publisher(request, this.#deps.clock, {
+    const publisher: Publisher = new Publisher(this.#settings.liveStreamId, request, this.#deps.clock, {
       packet: (packet) => this.#receive(packet),
       ended: () => this.#disconnected(publisher),
     });

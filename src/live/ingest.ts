@@ -44,6 +44,8 @@ export interface AudioPacket {
 export interface Refusal {
   readonly reason: 'unknown_key' | 'disabled' | 'in_use' | 'rate_limited' | 'unavailable';
   readonly message: string;
+  /** Absent if no live stream has the key. */
+  readonly liveStreamId?: string;
 }
 
 /** What a connection that identifies itself with a stream key asks for. */
@@ -63,6 +65,7 @@ export interface IngestTarget {
 
 /** A publisher that was accepted. `data` of packets may not be changed after the call. */
 export interface Publication {
+  readonly liveStreamId: string;
   /**
    * Takes the next packet, in the order of arrival. Never waits: a recording that can't keep up
    * disconnects the publisher.

@@ -105,12 +105,16 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       const isDiskFull = await this.#isDiskFull();
       if (!this.#states) return { reason: 'unavailable', message: 'The server is restarting.' };
       if (!settings) return { reason: 'unknown_key', message: 'No live stream has this stream key.' };
-      if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled };
-      if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full };
-      if (this.#connections.isReached(settings.liveStreamId))
-        return { reason: 'rate_limited', message: 'The encoder connects too often; try again in a minute.' };
+      const { liveStreamId } = settings;
+      if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled, liveStreamId };
+      if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full, liveStreamId };
+      if (this.#connections.isReached(liveStreamId)) {
+        const message = 'The encoder connects too often; try again in a minute.';
+        return { reason: 'rate_limited', message, liveStreamId };
+      }
       const accepted = this.#broadcastOf(settings).connect(request);
-      if (!('reason' in accepted)) this.#connections.add(settings.liveStreamId);
+      if ('reason' in accepted) return { ...accepted, liveStreamId };
+      this.#connections.add(liveStreamId);
       return accepted;
     } catch (error) {
       if (!isUnavailable(error)) throw error;

@@ -10,7 +10,12 @@ const open = () => {
   const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
   const disconnect = vi.fn();
   const events = { packet: vi.fn(), ended: vi.fn() };
-  const publisher = new Publisher({ streamKey: 'k', protocol: 'rtmp', peer: '192.0.2.1', disconnect }, clock, events);
+  const publisher = new Publisher(
+    'live',
+    { streamKey: 'k', protocol: 'rtmp', peer: '192.0.2.1', disconnect },
+    clock,
+    events,
+  );
   const pass = (ms: number): void => {
     nowMs += ms;
   };

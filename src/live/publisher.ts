@@ -16,6 +16,7 @@ export interface PublisherEvents {
 
 /** One connection of an encoder. */
 export class Publisher implements Publication {
+  readonly liveStreamId: string;
   readonly #request: PublishRequest;
   readonly #clock: Clock;
   readonly #events: PublisherEvents;
@@ -24,7 +25,8 @@ export class Publisher implements Publication {
   #lastMs: number;
   #hasEnded = false;
 
-  constructor(request: PublishRequest, clock: Clock, events: PublisherEvents) {
+  constructor(liveStreamId: string, request: PublishRequest, clock: Clock, events: PublisherEvents) {
+    this.liveStreamId = liveStreamId;
     this.#request = request;
     this.#clock = clock;
     this.#events = events;

@@ -174,7 +174,7 @@ export const startMetrics = async (
   return `${urlOf(config.metricsHost, app.server.address() as AddressInfo)}/metrics`;
 };
 
-export const urlOf = (host: string, { port }: AddressInfo): string => {
+export const urlOf = (host: string, { port }: Pick<AddressInfo, 'port'>): string => {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 };

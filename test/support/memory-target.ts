@@ -31,6 +31,7 @@ export class MemoryTarget implements IngestTarget {
     const received: Received = { request, packets: [], endReason: undefined };
     this.publications.push(received);
     return {
+      liveStreamId: 'live',
       write: (packet) => void received.packets.push(packet),
       end: (reason) => {
         if (received.endReason !== undefined) throw new Error('ended twice');

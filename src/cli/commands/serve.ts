@@ -33,6 +33,8 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 interface Running {
   readonly url: string;
+  /** URLs for encoders, or why there is none. */
+  readonly ingest: readonly string[];
   /** Only present on the first start. */
   readonly newToken: string | undefined;
   readonly hasToken: boolean;
@@ -40,7 +42,7 @@ interface Running {
   readonly consoleLink: string | undefined;
 }
 
-const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Running): string => {
+const startBlock = (config: Config, { url, ingest, newToken, hasToken, consoleLink }: Running): string => {
   const tokenPath = localTokenPath(config.dataDir);
   // Read from the file, so that the secret does not appear in the shell's history and the process
   // list.
@@ -56,6 +58,7 @@ const startBlock = (config: Config, { url, newToken, hasToken, consoleLink }: Ru
           '                  (signs in once, within an hour; kinora console prints a new link)',
         ]
       : [`  Console         ${url}/console (kinora console prints a link that signs in)`]),
+    ...ingest.map((line) => `  Live streams    ${line}`),
     `  Data directory  ${config.dataDir}`,
     ...(newToken
       ? [
@@ -121,7 +124,7 @@ const printStart = async (config: Config, kinora: Kinora): Promise<void> => {
   // another one.
   const isShown = process.stdout.isTTY || newToken !== undefined;
   const consoleLink = isShown ? await kinora.createConsoleLink() : undefined;
-  print(startBlock(config, { url: kinora.url, newToken, hasToken, consoleLink }));
+  print(startBlock(config, { url: kinora.url, ingest: kinora.ingest, newToken, hasToken, consoleLink }));
   void kinora.samplePage?.then((page) =>
     print(page ? `A sample video plays at  ${page}\n` : 'The sample video could not be created. See the log.\n'),
   );

@@ -273,7 +273,7 @@ export class RtmpSession {
     this.media = this.createMediaReader();
     this.state = 'publishing';
     this.sinceMs = this.options.clock.monotonicMs();
-    this.options.logger.info({ peer }, 'RTMP encoder connected');
+    this.options.logger.info({ peer, live_stream_id: result.liveStreamId }, 'RTMP encoder connected');
     this.writer.streamBegin(STREAM_ID);
     this.sendStatus(streamId, 'status', 'NetStream.Publish.Start', 'The stream is being received.');
     transport.resume();
@@ -283,10 +283,10 @@ export class RtmpSession {
     for (const message of waiting) this.onMessage(message);
   }
 
-  private onRefusal({ reason, message }: Refusal): void {
+  private onRefusal({ reason, message, liveStreamId }: Refusal): void {
     if (reason === 'unknown_key') this.options.failedKeys.add(addressGroup(this.options.peer));
     const isKeyProblem = reason === 'unknown_key' || reason === 'disabled' || reason === 'in_use';
-    this.end(isKeyProblem ? 'NetStream.Publish.BadName' : 'NetStream.Publish.Denied', message);
+    this.end(isKeyProblem ? 'NetStream.Publish.BadName' : 'NetStream.Publish.Denied', message, liveStreamId);
   }
 
   /** The encoder may publish again. */
@@ -306,14 +306,14 @@ export class RtmpSession {
     this.end('NetConnection.Connect.Closed', isOfPeer ? error.message : 'The server has failed; try again.');
   }
 
-  private end(code: string, reason: string): void {
+  private end(code: string, reason: string, liveStreamId?: string): void {
     if (this.state === 'closed') return;
     const { peer, transport, logger } = this.options;
     // Scanners of ports are no news.
     if (this.state === 'handshake') logger.debug({ peer, reason }, 'RTMP handshake failed');
     else {
       this.sendStatus(STREAM_ID, 'error', code, reason);
-      if (!this.publication) logger.info({ peer, reason }, 'RTMP encoder refused');
+      if (!this.publication) logger.info({ peer, reason, live_stream_id: liveStreamId }, 'RTMP encoder refused');
     }
     this.state = 'closed';
     this.waiting = [];
@@ -326,7 +326,8 @@ export class RtmpSession {
     if (!publication) return;
     this.publication = undefined;
     const { peer, logger } = this.options;
-    logger.info({ peer, reason, bytes: this.receivedBytes }, 'RTMP encoder disconnected');
+    const { liveStreamId: live_stream_id } = publication;
+    logger.info({ peer, live_stream_id, reason, bytes: this.receivedBytes }, 'RTMP encoder disconnected');
     publication.end(reason);
   }
 
