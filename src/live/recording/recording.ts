@@ -15,7 +15,7 @@ import {
 } from '../../media/live/recording-format.js';
 import { type RecordingMovie, writeRecordingMovie } from '../../media/live/recording-movie.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
-import { hasReached } from '../../media/playlist/live-hls.js';
+import { hasReached, isPlayable } from '../../media/playlist/live-hls.js';
 import type { BlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
@@ -65,10 +65,8 @@ const MODES: Readonly<Record<LatencyMode, { readonly leastSeconds: number; reado
 };
 const MAX_TARGET_SECONDS = 10;
 const PART_SECONDS = 0.35;
-/** The target is declared, and players can start, with this many segments. */
+/** Without parts, the target is declared, and players can start, with this many segments. */
 const PLAYABLE_SEGMENTS = 3;
-/** In mode `low`, players can start after this time. */
-const PLAYABLE_LOW_SECONDS = 1;
 
 /**
  * Records a broadcast in one file and serves what is recorded. A part reaches the operating system
@@ -392,11 +390,9 @@ export class Recording implements LiveFeed {
 
   #checkPlayable(): void {
     if (this.#isPlayable || !this.#tracks.deciding) return;
-    const { state, completeCount, endTicks } = this.#tracks.deciding;
+    const { state, completeCount } = this.#tracks.deciding;
     const isLow = this.#options.latencyMode === 'low';
-    const startTicks = state.segments[0]?.startTicks ?? 0;
-    const hasSecond = (endTicks - startTicks) / state.info.timescale >= PLAYABLE_LOW_SECONDS;
-    if (isLow ? completeCount === 0 && !hasSecond : completeCount < PLAYABLE_SEGMENTS) return;
+    if (isLow ? !isPlayable(state, this.#times) : completeCount < PLAYABLE_SEGMENTS) return;
     this.#declareTarget();
     this.#options.events.playable();
   }
