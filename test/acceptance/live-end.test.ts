@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ffmpegPath } from '../support/media/ffmpeg-command.js';
 import { fixture } from '../support/media/fixtures.js';
 import { useBrowser } from '../support/players/browser.js';
 import { startPublisher } from '../support/processes/publisher.js';
@@ -33,7 +34,7 @@ test.each([
   const source = await fixture('long.mp4');
   const file = join(dataDir, `${seconds.video}.flv`);
   const inputs = ['-t', String(seconds.video), '-i', source, '-t', String(seconds.audio), '-i', source];
-  execFileSync('ffmpeg', ['-v', 'error', ...inputs, '-map', '0:v', '-map', '1:a', '-c', 'copy', file]);
+  execFileSync(ffmpegPath, ['-v', 'error', ...inputs, '-map', '0:v', '-map', '1:a', '-c', 'copy', file]);
   const stream = await mux.video.liveStreams.create({
     playback_policies: ['public'],
     new_asset_settings: { playback_policies: ['public'] },
