@@ -58,6 +58,10 @@ const checkClipSource = async (
     problems.add([...input, 'url'], 'does not refer to an existing asset');
     return;
   }
+  if (source.is_live) {
+    problems.add([...input, 'url'], 'refers to an asset that is live');
+    return;
+  }
   if (source.status !== 'ready' || source.duration_seconds === null) {
     problems.add([...input, 'url'], 'refers to an asset that is not ready');
     return;

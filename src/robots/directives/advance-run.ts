@@ -42,7 +42,8 @@ export const advanceRun = async (context: DomainContext, runId: string): Promise
     if (!run || run.completed_at !== null) return;
     const directive = await findDirectiveById(tx, run.directive_id);
     const asset = await lockAssetForUpdate(tx, run.environment_id, run.asset_id);
-    if (asset?.status === 'preparing') {
+    // A broadcast can be watched, but its recording can't be read before the end.
+    if (asset?.status === 'preparing' || asset?.is_live) {
       await saveRun(tx, { ...run, status: 'waiting' });
       return;
     }

@@ -93,7 +93,7 @@ const checkAsset = async (
   asset: Row<'asset'>,
   { workflow, parameters }: Pick<RobotsJobRequest, 'workflow' | 'parameters'>,
 ): Promise<void> => {
-  if (asset.status !== 'ready') throw invalid('Asset is not ready');
+  if (asset.status !== 'ready' || asset.is_live) throw invalid('Asset is not ready');
   const needsVideo =
     NEEDS_VIDEO.includes(workflow) || (workflow === 'find-key-moments' && parameters.use_shots === true);
   if (needsVideo && asset.resolution_tier === 'audio-only') throw invalid('Asset has no video');
