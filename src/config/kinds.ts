@@ -109,6 +109,16 @@ export const portOrOff: Kind<number | 'off'> = {
   parse: (value) => (value === 'off' ? value : port.parse(value)),
 };
 
+export const portRange: Kind<readonly [number, number] | 'any' | 'off'> = {
+  form: 'two port numbers such as `50000-50100`, `any` or `off`',
+  parse: (value) => {
+    if (value === 'any' || value === 'off') return value;
+    const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).slice(1).map(Number);
+    if (first !== undefined && last !== undefined && first > 0 && first < last && last <= 65_535) return [first, last];
+    throw wrong('a range of ports such as 50000-50100, any or off', value);
+  },
+};
+
 export const boolean: Kind<boolean> = {
   form: '`true` or `false`',
   bare: 'true',

@@ -18,6 +18,7 @@ import {
   nameOrPath,
   oneOf,
   portOrOff,
+  portRange,
   programCall,
   rate,
   roleList,
@@ -417,6 +418,19 @@ export const options = {
     variable: 'KINORA_RTMPS_KEY',
     section: 'Live',
     doc: 'File with the private key of the certificate, in PEM.',
+  },
+  whipPorts: {
+    kind: portRange,
+    variable: 'KINORA_WHIP_PORTS',
+    section: 'Live',
+    default: 'any',
+    doc: 'UDP ports on which media of WebRTC encoders (WHIP) are received; `off` refuses them. Each connection uses one port for each address of the server.',
+  },
+  whipAddresses: {
+    kind: textList,
+    variable: 'KINORA_WHIP_ADDRESSES',
+    section: 'Live',
+    doc: 'IP addresses at which WebRTC encoders reach the server, if they are not those of its network interfaces: behind NAT, or in a container.',
   },
   speechModel: {
     kind: nameOrPath,

@@ -58,7 +58,13 @@ export interface Schema {
     status: Generated<'preparing' | 'ready' | 'errored'>;
     progress_state: Generated<'ingesting' | 'transcoding' | 'completed' | 'errored' | 'live'>;
     progress: Generated<number>;
-    ingest_type: 'on_demand_url' | 'on_demand_direct_upload' | 'on_demand_clip' | 'live_rtmp' | 'live_srt';
+    ingest_type:
+      | 'on_demand_url'
+      | 'on_demand_direct_upload'
+      | 'on_demand_clip'
+      | 'live_rtmp'
+      | 'live_srt'
+      | 'live_whip';
     upload_id: string | null;
     video_quality: VideoQuality;
     max_resolution_tier: '1080p' | '1440p' | '2160p';

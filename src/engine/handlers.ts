@@ -17,6 +17,7 @@ import { writeStill } from './image/still.js';
 import { writeStoryboard } from './image/storyboard.js';
 import type { MediaHandlers } from './ipc/serve-jobs.js';
 import { encodeLive } from './live/encode-live.js';
+import { encodeLiveAudio } from './live/encode-live-audio.js';
 import { encodeSlate } from './live/slate.js';
 import { findSpeech } from './speech/find-speech.js';
 import { recognizeSpeech } from './speech/recognize-speech.js';
@@ -52,5 +53,6 @@ export const handlers: MediaHandlers = {
   'recognize-speech': recognizeSpeech,
   'frame-quality': measureFrames,
   'live-encode': encodeLive,
+  'live-audio': encodeLiveAudio,
   slate: encodeSlate,
 };

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { DomainContext } from '../domain/context.js';
+import type { WhipIngest } from '../domain/live/whip-ingest.js';
 import type { TextStore } from '../domain/tracks/stored-text.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -42,6 +43,8 @@ export interface AppDeps extends DomainContext {
    * is that of the request, for servers without a configured URL.
    */
   readonly ingestUrls: (hostname: string) => readonly string[];
+  /** Absent: encoders can't send by WebRTC. */
+  readonly whip?: WhipIngest | undefined;
   readonly apiExtension?: ApiExtension;
   /** What this server answers; everything when absent. */
   readonly roles?: ReadonlySet<string>;

@@ -6,6 +6,7 @@ import { Sessions } from '../domain/access/sessions.js';
 import { KinoraError } from '../lib/errors.js';
 import type { AppDeps } from './app-deps.js';
 import { consoleRoutes } from './console/console-routes.js';
+import { whipRoutes } from './live/whip-routes.js';
 import { healthRoutes } from './ops/health.js';
 import { openApiRoutes } from './ops/openapi.js';
 import { welcomeRoutes } from './ops/welcome.js';
@@ -91,6 +92,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   if (does('api')) apiRoutes(app, api, deps);
   healthRoutes(app, deps);
   if (does('upload')) app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
+  if (deps.whip) app.register(whipRoutes(deps.whip));
   if (does('stream') && deps.streamPlugin) app.register(deps.streamPlugin);
   return app;
 };

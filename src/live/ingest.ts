@@ -48,10 +48,12 @@ export interface Refusal {
   readonly liveStreamId?: string;
 }
 
+export type IngestProtocol = 'rtmp' | 'srt' | 'whip';
+
 /** What a connection that identifies itself with a stream key asks for. */
 export interface PublishRequest {
   readonly streamKey: string;
-  readonly protocol: 'rtmp' | 'srt';
+  readonly protocol: IngestProtocol;
   /** IP address of the encoder. */
   readonly peer: string;
   /** Closes the connection. */

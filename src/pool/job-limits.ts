@@ -29,6 +29,7 @@ const DEADLINES_MS: Record<MediaJob['kind'], number> = {
   'frame-quality': 10 * 60_000,
   // A broadcast ends after 12 hours; who feeds the job notices when it stands still.
   'live-encode': 13 * 3600_000,
+  'live-audio': 13 * 3600_000,
   slate: 60_000,
 };
 /** Beside viewers, background work gets a tenth of a processor. */

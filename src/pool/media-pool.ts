@@ -6,7 +6,7 @@ import { cpuLimitOf, defaultDeadlineMs } from './job-limits.js';
 import type { MediaProcess, Outcome } from './media-process.js';
 import { PoolTask, type TaskOptions } from './pool-task.js';
 import { Processes } from './processes.js';
-import type { LiveEncodeJob, LiveInput, LiveOutput, MediaJob, MediaResults } from './protocol.js';
+import type { FedJobs, FedKind, LastInput, MediaJob, MediaResults } from './protocol.js';
 import { chooseSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 import { type MediaPriority, mediaPriority, schedule } from './scheduler.js';
 
@@ -19,8 +19,8 @@ export interface RunOptions extends TaskOptions {
 }
 
 /** A job that is fed while it runs. */
-export interface FedJob {
-  feed(input: LiveInput): void;
+export interface FedJob<K extends FedKind> {
+  feed(input: FedJobs[K]['input'] | LastInput): void;
   /** How it ended: undefined after its last input, else why its process is gone. Never rejects. */
   readonly ended: Promise<string | undefined>;
   /** Kills the process and waits until it is gone. */
@@ -144,7 +144,7 @@ export class MediaPool {
    * @param onOutput gets what the job says, which is not checked: a malicious stream may control
    * the process
    */
-  open(job: LiveEncodeJob, onOutput: (output: LiveOutput) => void): FedJob {
+  open<K extends FedKind>(job: FedJobs[K]['job'], onOutput: (output: FedJobs[K]['output']) => void): FedJob<K> {
     const child = this.processes.acquire({ background: false, fresh: true }, this.options.size);
     const limits = { deadlineMs: defaultDeadlineMs(job, mediaPriority.viewer) };
     let isClosed = false;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { createLineReader } from '../lib/line-reader.js';
 import { watchCpu } from './job-limits.js';
-import type { FromChild, LiveInput, LiveOutput, MediaJob, ToChild } from './protocol.js';
+import type { FedInput, FedOutput, FromChild, MediaJob, ToChild } from './protocol.js';
 
 const START_LIMIT_MS = 30_000;
 /**
@@ -36,7 +36,7 @@ export interface Command {
 export interface JobListener {
   readonly onProgress?: (fraction: number) => void;
   /** The content is not checked: a malicious file may control the process. */
-  readonly onOutput?: (output: LiveOutput) => void;
+  readonly onOutput?: (output: FedOutput) => void;
 }
 
 /** A job that the process was given. */
@@ -135,7 +135,7 @@ export class MediaProcess {
   }
 
   /** Passes an input to the running job, also before the process is ready. */
-  feed(input: LiveInput): void {
+  feed(input: FedInput): void {
     const id = this.lastId;
     // The job is sent in the same turn in which this resolves, before the callback runs.
     this.started.then(

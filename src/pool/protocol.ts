@@ -502,7 +502,6 @@ export interface LiveSample {
   readonly sizeBytes: number;
   readonly isKey: boolean;
 }
-export type LiveInput = LivePartInput | { readonly end: true };
 
 export type LiveOutput =
   /** The part was read, so its file can be removed. */
@@ -516,6 +515,31 @@ export type LiveOutput =
       readonly samples: number;
       readonly startsWithKey: boolean;
     };
+
+/** Makes AAC-LC, 48 kHz stereo, of Opus while it is received. Runs until the last input. */
+export interface LiveAudioJob {
+  readonly kind: 'live-audio';
+  /** Bits per second. */
+  readonly bitRate: number;
+}
+export interface LiveAudioInput {
+  /** Packets in base64, or the number of samples that are missing. */
+  readonly opus: readonly (string | number)[];
+}
+export interface LiveAudioOutput {
+  /** The next AAC frames, of 1,024 samples each, in base64. The first begins with the first sample. */
+  readonly frames: readonly string[];
+}
+
+/** Jobs that are fed while they run. */
+export interface FedJobs {
+  'live-encode': { readonly job: LiveEncodeJob; readonly input: LivePartInput; readonly output: LiveOutput };
+  'live-audio': { readonly job: LiveAudioJob; readonly input: LiveAudioInput; readonly output: LiveAudioOutput };
+}
+export type FedKind = keyof FedJobs;
+export type LastInput = { readonly end: true };
+export type FedInput = FedJobs[FedKind]['input'] | LastInput;
+export type FedOutput = FedJobs[FedKind]['output'];
 
 /**
  * Encodes an image that stands still as one closed GOP of H.264 without B frames, and writes it to
@@ -557,6 +581,7 @@ export type MediaJob =
   | StoryboardJob
   | FrameQualityJob
   | LiveEncodeJob
+  | LiveAudioJob
   | SlateJob
   | ShotScoresJob
   | FindSpeechJob
@@ -588,6 +613,7 @@ export interface MediaResults {
   'recognize-speech': Transcript;
   'frame-quality': FrameQualityResult;
   'live-encode': LiveEncodeResult;
+  'live-audio': { readonly frames: number };
   slate: SlateResult;
 }
 
@@ -597,14 +623,14 @@ export interface MediaResults {
 export type ToChild =
   | { readonly type: 'run'; readonly id: number; readonly job: MediaJob }
   /** For the running job. */
-  | { readonly type: 'input'; readonly id: number; readonly input: LiveInput };
+  | { readonly type: 'input'; readonly id: number; readonly input: FedInput };
 
 /** Child to parent; `rssBytes` is the resident memory after the job. */
 export type FromChild =
   | { readonly type: 'ready' }
   /** 0 to 1. */
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
-  | { readonly type: 'output'; readonly id: number; readonly output: LiveOutput }
+  | { readonly type: 'output'; readonly id: number; readonly output: FedOutput }
   | {
       readonly type: 'done';
       readonly id: number;

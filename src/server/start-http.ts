@@ -22,6 +22,7 @@ import { streamRoutes } from '../http/stream/stream-routes.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
 import type { LiveServer } from '../live/live-server.js';
 import { UploadUrls } from '../uploads/upload-urls.js';
+import { createWhip } from './create-whip.js';
 import type { Base, Parts } from './parts.js';
 
 export interface HttpOptions {
@@ -45,6 +46,7 @@ export const startHttp = async (
     logger,
     webhookSender: parts.webhookSender,
     apiExtension: parts.robots?.apiExtension,
+    whip: createWhip(base, parts),
     texts: parts.texts,
     uploads: { sessions: parts.uploadSessions, urls: new UploadUrls(parts.installationSecret, context.apiUrl) },
     sessionCookie: sessionCookieName(parts.installationSecret),

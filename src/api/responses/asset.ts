@@ -80,9 +80,12 @@ export const AssetResponse = Fields(
     max_resolution_tier: Enum(['1080p', '1440p', '2160p'], {
       description: 'The largest resolution to store and stream',
     }),
-    ingest_type: Enum(['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip', 'live_rtmp', 'live_srt'], {
-      description: 'Where the main file came from: a URL, a direct upload, another asset or a live stream',
-    }),
+    ingest_type: Enum(
+      ['on_demand_url', 'on_demand_direct_upload', 'on_demand_clip', 'live_rtmp', 'live_srt', 'live_whip'],
+      {
+        description: 'Where the main file came from: a URL, a direct upload, another asset or a live stream',
+      },
+    ),
     test: Optional(Flag({ description: 'Whether this is a test asset. Present only when true' })),
     upload_id: Optional(id('ID of the direct upload that the asset was made from')),
     source_asset_id: Optional(id('ID of the asset that this clip was made from')),

@@ -6,6 +6,7 @@ import type { ServerStatus } from '../../control/control-handlers.js';
 import { findLooseModes } from '../../db/data-dir.js';
 import { systemClock } from '../../lib/clock.js';
 import { isKinoraError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/loopback.js';
 import { kinoraVersion } from '../../lib/version.js';
 import { chooseSandbox } from '../../pool/sandbox.js';
 import { findListenProblem } from '../../server/listen-problem.js';
@@ -263,8 +264,6 @@ const clock: Check = async () => {
   if (now >= builtAt) return [ok(`Clock: ${now.toISOString()}`)];
   return [fail(`Clock: ${now.toISOString()} is before the time of this build`, 'set the clock; use NTP')];
 };
-
-const isLoopback = (host: string): boolean => /^(localhost|127\..*|\[?::1\]?)$/.test(host);
 
 const publicUrl: Check = async ({ config }) => {
   const { publicUrl: url, host, port } = config;

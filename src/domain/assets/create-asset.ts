@@ -46,7 +46,11 @@ export interface NewAsset {
   readonly playbackIds?: readonly string[];
   readonly requestId?: string | undefined;
   /** The live stream whose broadcast is recorded; the recording queues the ingest when it ends. */
-  readonly live?: { readonly liveStreamId: string; readonly protocol: 'rtmp' | 'srt'; readonly startedAt: Date };
+  readonly live?: {
+    readonly liveStreamId: string;
+    readonly protocol: 'rtmp' | 'srt' | 'whip';
+    readonly startedAt: Date;
+  };
 }
 
 /**

@@ -29,7 +29,7 @@ export interface InterruptedBroadcast {
   readonly settings: LiveSettings;
   /** Undefined when the encoder had connected, but nothing was recorded yet. */
   readonly assetId: string | undefined;
-  readonly protocol: 'rtmp' | 'srt';
+  readonly protocol: 'rtmp' | 'srt' | 'whip';
   readonly startedAt: Date;
   /** Segments could be played; `active` was recorded. */
   readonly isActive: boolean;
@@ -75,14 +75,15 @@ export class LiveStates {
   }
 
   /** False when the live stream was deleted or disabled: the encoder must be refused. */
-  connected(liveStreamId: string, protocol: 'rtmp' | 'srt'): Promise<boolean> {
+  connected(liveStreamId: string, protocol: 'rtmp' | 'srt' | 'whip'): Promise<boolean> {
     return this.#change(liveStreamId, async (tx, stream) => {
       if (stream.status === 'disabled') return false;
       if (stream.connected) return true;
       await updateLiveStreamRow(tx, liveStreamId, {
         connected: true,
         disconnected_at: null,
-        ingest_protocol: protocol,
+        // The field of the API has no value for WebRTC.
+        ingest_protocol: protocol === 'whip' ? null : protocol,
         node_id: this.#nodeId,
       });
       await recordLiveEvent(this.#context, tx, 'connected', liveStreamId);
@@ -241,7 +242,7 @@ export class LiveStates {
         return {
           settings: liveSettingsOf(stream),
           assetId: asset?.id,
-          protocol: stream.ingest_protocol ?? 'rtmp',
+          protocol: stream.ingest_protocol ?? 'whip',
           startedAt: asset?.created_at ?? stream.created_at,
           isActive: asset?.status === 'ready',
           disconnectedAt: stream.connected ? undefined : (stream.disconnected_at ?? undefined),
@@ -258,7 +259,7 @@ export class LiveStates {
       environmentId: stream.environment_id,
       uploadId: null,
       request,
-      live: { liveStreamId: stream.id, protocol: stream.ingest_protocol ?? 'rtmp', startedAt },
+      live: { liveStreamId: stream.id, protocol: stream.ingest_protocol ?? 'whip', startedAt },
     });
     if (warning) await recordAssetWarning(this.#context, tx, asset, warning);
   }

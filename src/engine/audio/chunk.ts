@@ -52,7 +52,11 @@ export const encodeAudioChunk = (job: AudioChunkJob): AudioChunkResult => {
   return { sizesBytes };
 };
 
-const openEncoder = ({ sampleRate, channels, bitRate }: AudioChunkJob['audio']): CodecContext => {
+export const openAacEncoder = ({
+  sampleRate,
+  channels,
+  bitRate,
+}: Pick<AudioChunkJob['audio'], 'sampleRate' | 'channels' | 'bitRate'>): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_AAC);
   if (codec === null) throw failMedia('encode audio', 'no AAC encoder');
   const encoder = new CodecContext();
@@ -80,7 +84,7 @@ export const encodeFrames = (
   const inputFrames = PRE_ROLL_FRAMES + (endFrame - firstFrame) + 1;
   const fromSample = (firstFrame - PRE_ROLL_FRAMES) * AAC_FRAME_SAMPLES;
   const planes = readSamples(job.source, job.audio, fromSample, fromSample + inputFrames * AAC_FRAME_SAMPLES);
-  using encoder = openEncoder(job.audio);
+  using encoder = openAacEncoder(job.audio);
   using packet = newPacket();
   const packets: Buffer[] = [];
   const receive = (): void => {

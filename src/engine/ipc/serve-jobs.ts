@@ -3,7 +3,17 @@ import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLineReader } from '../../lib/line-reader.js';
 import { isNoSpace } from '../../lib/no-space.js';
-import type { FromChild, LiveInput, LiveOutput, MediaJob, MediaResults, ToChild } from '../../pool/protocol.js';
+import type {
+  FedInput,
+  FedJobs,
+  FedKind,
+  FedOutput,
+  FromChild,
+  LastInput,
+  MediaJob,
+  MediaResults,
+  ToChild,
+} from '../../pool/protocol.js';
 import { Inbox } from './inbox.js';
 
 // Tests call handlers with a context of their own.
@@ -13,16 +23,16 @@ export interface HandlerContext {
 }
 
 /** The context of a job that is fed while it runs. */
-export interface FedContext extends HandlerContext {
-  readonly inputs: AsyncIterable<LiveInput>;
-  output(output: LiveOutput): void;
+export interface FedContext<K extends FedKind> extends HandlerContext {
+  readonly inputs: AsyncIterable<FedJobs[K]['input'] | LastInput>;
+  output(output: FedJobs[K]['output']): void;
 }
 
 /** One function for each kind of job. */
 export type MediaHandlers = {
   readonly [K in MediaJob['kind']]: (
     job: Extract<MediaJob, { kind: K }>,
-    context: K extends 'live-encode' ? FedContext : HandlerContext,
+    context: K extends FedKind ? FedContext<K> : HandlerContext,
   ) => Promise<MediaResults[K]> | MediaResults[K];
 };
 
@@ -64,7 +74,7 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
   const send = (message: FromChild): void => {
     channel.write(`${JSON.stringify(message)}\n`);
   };
-  let inbox = new Inbox<LiveInput>();
+  let inbox = new Inbox<FedInput>();
   const serve = async (id: number, job: MediaJob): Promise<void> => {
     inbox = new Inbox();
     let reportedMs = -Infinity;
@@ -76,8 +86,8 @@ export const serveJobs = (handlers: MediaHandlers): Promise<void> => {
     };
     try {
       // The compiler can't relate the kind of the job to the parameter of its handler.
-      const handler = handlers[job.kind] as (job: MediaJob, context: FedContext) => unknown;
-      const output = (each: LiveOutput): void => send({ type: 'output', id, output: each });
+      const handler = handlers[job.kind] as (job: MediaJob, context: object) => unknown;
+      const output = (each: FedOutput): void => send({ type: 'output', id, output: each });
       const result = (await handler(job, { progress, inputs: inbox, output })) as MediaResults[MediaJob['kind']];
       send({ type: 'done', id, result, rssBytes: process.memoryUsage.rss() });
     } catch (error) {

@@ -10,7 +10,10 @@ import { RungEncoder } from './rung-encoder.js';
  * Encodes the rungs of a live stream until its inputs end.
  * @throws KinoraError `media_failed`
  */
-export const encodeLive = async (job: LiveEncodeJob, { inputs, output }: FedContext): Promise<LiveEncodeResult> => {
+export const encodeLive = async (
+  job: LiveEncodeJob,
+  { inputs, output }: FedContext<'live-encode'>,
+): Promise<LiveEncodeResult> => {
   const live = new LiveEncoder(job, output);
   try {
     for await (const input of inputs) {

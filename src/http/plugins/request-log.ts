@@ -9,6 +9,9 @@ declare module 'fastify' {
   }
 }
 
+/** Whoever knows a stream key can broadcast. */
+const withoutStreamKey = (path: string): string => path.replace(/^\/whip\/(?!connections\/)[^/]+/, '/whip/…');
+
 /** Headers of all responses. */
 export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
   reply.header('X-Request-Id', request.id);
@@ -30,7 +33,7 @@ export const logRequests = (app: FastifyInstance, logger: Logger): void => {
     const fields = {
       request_id: request.id,
       method: request.method,
-      path: pathOf(request.url),
+      path: withoutStreamKey(pathOf(request.url)),
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       remote_address: request.ip,

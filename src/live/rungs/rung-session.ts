@@ -62,7 +62,7 @@ export class RungSession {
   readonly #onChange: () => void;
   readonly #abort = new AbortController();
   readonly #dir: string;
-  #job: FedJob | undefined;
+  #job: FedJob<'live-encode'> | undefined;
   /** The process is gone before its job. */
   #failure: string | undefined;
   #config = -1;
@@ -293,7 +293,7 @@ export class RungSession {
     const init = readVideoInit(feed.init(copyName, config)!);
     this.#config = config;
     this.#reorderTicks = init.reorderTicks;
-    const job = this.#deps.pool.open(
+    const job = this.#deps.pool.open<'live-encode'>(
       {
         kind: 'live-encode',
         codec: init.codec,
