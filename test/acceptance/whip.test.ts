@@ -53,7 +53,7 @@ const publish = (page: Page, path: string, headers: Record<string, string> = {})
       });
       if (response.status !== 201) return response.status;
       await peer.setRemoteDescription({ type: 'answer', sdp: await response.text() });
-      Object.assign(window, { peer, location_: response.headers.get('location') });
+      Object.assign(window, { peer, connection: response.headers.get('location') });
       return response.status;
     },
     { path, headers },
@@ -70,6 +70,16 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
   const retrieve = () => mux.video.liveStreams.retrieve(stream.id);
   await until('the live stream is active', async () => (await retrieve()).status === 'active', 30_000);
   const { active_asset_id: assetId } = await retrieve();
+
+  const { page: viewer } = await browser.open();
+  await viewer.goto(`${server.url}/${stream.playback_ids![0]!.id}?muted`);
+  await viewer.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 3);
+  expect(await viewer.evaluate(() => document.querySelector('video')!.videoHeight)).toBeGreaterThanOrEqual(180);
+
+  const ended = await page.evaluate(async () => {
+    const { connection } = window as unknown as { connection: string };
+    return (await fetch(connection, { method: 'DELETE' })).status;
+  });
   expect(ended).toBe(200);
   await until('the recording is planned', async () => (await mux.video.assets.retrieve(assetId!)).tracks?.length === 2);
   await until('the stream is idle', async () => (await retrieve()).status === 'idle');
