@@ -527,7 +527,9 @@ export interface LiveAudioInput {
   readonly opus: readonly (string | number)[];
 }
 export interface LiveAudioOutput {
-  /** The next AAC frames, of 1,024 samples each, in base64. The first begins with the first sample. */
+  /**
+   * The next AAC frames, of 1,024 samples each, in base64. The first begins with the first sample.
+   */
   readonly frames: readonly string[];
 }
 

@@ -34,7 +34,7 @@ test.each([
   const source = await fixture('long.mp4');
   const file = join(dataDir, `${seconds.video}.flv`);
   const inputs = ['-t', String(seconds.video), '-i', source, '-t', String(seconds.audio), '-i', source];
-  execFileSync(ffmpegPath, ['-v', 'error', ...inputs, '-map', '0:v', '-map', '1:a', '-c', 'copy', file]);
+  execFileSync(ffmpegPath!, ['-v', 'error', ...inputs, '-map', '0:v', '-map', '1:a', '-c', 'copy', file]);
   const stream = await mux.video.liveStreams.create({
     playback_policies: ['public'],
     new_asset_settings: { playback_policies: ['public'] },

@@ -87,7 +87,7 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
   expect(asset.ingest_type as string).toBe('live_whip');
   const url = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
   const decode = (...output: string[]) =>
-    execFileSync(ffmpegPath, ['-v', 'error', '-i', url, ...output, '-'], { maxBuffer: 2 ** 28 });
+    execFileSync(ffmpegPath!, ['-v', 'error', '-i', url, ...output, '-'], { maxBuffer: 2 ** 28 });
   const frames = decode('-map', '0:v', '-f', 'framehash')
     .toString()
     .split('\n')

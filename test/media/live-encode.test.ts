@@ -7,7 +7,7 @@ import { writeVideoInit } from '#kinora/media/mp4/cmaf.js';
 import { verifyFragment } from '#kinora/media/mp4/fragment-verifier.js';
 import { readFragment, readVideoInit } from '#kinora/media/mp4/read-cmaf.js';
 import { sourceFilters } from '#kinora/media/plan/video-filters.js';
-import type { LiveInput, LiveOutput, LiveRung } from '#kinora/pool/protocol.js';
+import type { LastInput, LiveOutput, LivePartInput, LiveRung } from '#kinora/pool/protocol.js';
 import { type FakeFeedOptions, FakeLiveFeed } from '../support/media/fake-live-feed.js';
 import { type EncodedName, fixture } from '../support/media/fixtures.js';
 import { readFrameCounters, readPackets } from '../support/media/measure.js';
@@ -41,7 +41,7 @@ const encode = async (
     const [track] = feed.trackNames as [string];
     const init = readVideoInit(feed.init(track, 0)!);
     const facts = await probeFile(await fixture(name));
-    const inputs: LiveInput[] = [];
+    const inputs: (LivePartInput | LastInput)[] = [];
     for (const segment of feed.track(track)!.segments) {
       let startTicks = segment.startTicks;
       for (const [part, { durationTicks }] of segment.parts.entries()) {

@@ -2,8 +2,8 @@
 export interface WhipPublication {
   /** Names the connection, for whoever ends it. */
   readonly id: string;
-  /** SDP. */
-  readonly answer: string;
+  /** The SDP answer. */
+  readonly sdp: string;
 }
 
 /**

@@ -25,11 +25,11 @@ export const encodeLiveAudio = async (
   let frames = 0;
   for await (const input of inputs) {
     if ('end' in input) break;
-    const made = input.opus.flatMap((each) =>
+    const encoded = input.opus.flatMap((each) =>
       typeof each === 'number' ? transcoder.skip(each) : transcoder.take(Buffer.from(each, 'base64')),
     );
-    frames += made.length;
-    output({ frames: made.map((frame) => frame.toString('base64')) });
+    frames += encoded.length;
+    output({ frames: encoded.map((frame) => frame.toString('base64')) });
   }
   return { frames };
 };
@@ -58,7 +58,7 @@ class OpusTranscoder implements Disposable {
   }
 
   take(opus: Buffer): Buffer[] {
-    const wanted = Math.min(opusSamples(opus), MAX_MISSING);
+    const duration = Math.min(opusSamples(opus), MAX_MISSING);
     let decoded = 0;
     this.packet.data = opus;
     const isTaken = this.decoder.sendPacketSync(this.packet) >= 0;
@@ -72,7 +72,7 @@ class OpusTranscoder implements Disposable {
       this.frame.unref();
     }
     // The first packets give less than they have, because the decoder drops its delay.
-    return decoded < wanted ? this.skip(wanted - decoded) : this.encode();
+    return decoded < duration ? this.skip(duration - decoded) : this.encode();
   }
 
   skip(count: number): Buffer[] {

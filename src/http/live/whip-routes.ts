@@ -32,8 +32,8 @@ export const whipRoutes =
     });
 
     const publish = async (streamKey: string, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const { id, answer } = await whip.publish(streamKey, offerOf(request), request.ip);
-      await reply.code(201).header('location', `/whip/connections/${id}`).type('application/sdp').send(answer);
+      const { id, sdp } = await whip.publish(streamKey, offerOf(request), request.ip);
+      await reply.code(201).header('location', `/whip/connections/${id}`).type('application/sdp').send(sdp);
     };
     app.post<{ Params: { streamKey: string } }>('/whip/:streamKey', (request, reply) =>
       publish(request.params.streamKey, request, reply),

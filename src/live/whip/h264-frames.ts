@@ -94,16 +94,16 @@ export class H264Frames {
     const isWhole = this.#fragments.length === 0;
     this.#clear();
     const ofType = (...types: number[]) => units.filter((unit) => types.includes(unit[0]! & 0x1f));
-    const pictures = units.filter((unit) => ![SPS, PPS, DELIMITER].includes(unit[0]! & 0x1f));
+    const slices = units.filter((unit) => ![SPS, PPS, DELIMITER].includes(unit[0]! & 0x1f));
     const isKey = ofType(IDR).length > 0;
     if (!isWhole || (this.#needsKey && !isKey)) {
       this.#needsKey = true;
       return undefined;
     }
-    if (pictures.length === 0) return undefined;
+    if (slices.length === 0) return undefined;
     this.#needsKey = false;
     const [sps, pps] = [ofType(SPS), ofType(PPS)];
-    const data = concat(pictures.flatMap((unit) => [lengthOf(unit), unit]));
+    const data = concat(slices.flatMap((unit) => [lengthOf(unit), unit]));
     return { timestamp, isKey, data, ...(sps.length > 0 && pps.length > 0 && { avcc: buildAvcc(sps, pps) }) };
   }
 

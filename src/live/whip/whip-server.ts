@@ -62,13 +62,13 @@ export class WhipServer implements WhipIngest {
       session.end('The encoder was refused.');
       throw error;
     }
-    return { id, answer: session.answer };
+    return { id, sdp: session.sdp };
   }
 
   end(id: string): boolean {
-    const found = this.#sessions.get(id);
-    found?.session.end('The encoder has ended the stream.');
-    return found !== undefined;
+    const connection = this.#sessions.get(id);
+    connection?.session.end('The encoder has ended the stream.');
+    return connection !== undefined;
   }
 
   stop(): void {

@@ -50,7 +50,7 @@ export class WhipSession {
   readonly #frames = new H264Frames();
   readonly #timer: NodeJS.Timeout;
   readonly #startMs: number;
-  #answer = '';
+  #sdp = '';
   #publication: Publication | undefined;
   #onEnd: () => void = () => undefined;
   #opusToAac: OpusToAac | undefined;
@@ -105,9 +105,9 @@ export class WhipSession {
     }
   }
 
-  /** SDP with all candidates. */
-  get answer(): string {
-    return this.#answer;
+  /** The SDP answer with all candidates. */
+  get sdp(): string {
+    return this.#sdp;
   }
 
   get hasEnded(): boolean {
@@ -147,7 +147,7 @@ export class WhipSession {
       });
     for (const transceiver of peer.getTransceivers()) transceiver.setDirection('recvonly');
     await peer.setLocalDescription(await peer.createAnswer());
-    this.#answer = withOuterAddresses(peer.localDescription!.sdp, this.#deps.outerAddresses);
+    this.#sdp = withOuterAddresses(peer.localDescription!.sdp, this.#deps.outerAddresses);
     peer.connectionStateChange.subscribe((state) => {
       if (state === 'failed' || state === 'closed') this.end('The connection has ended.');
     });

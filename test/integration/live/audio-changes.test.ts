@@ -37,7 +37,7 @@ test.each([
   const asset = await station.untilPlanned(assetId!);
   const url = `${station.server.url}/${asset.playback_ids![0]!.id}.m3u8`;
   const decode = (...output: string[]) =>
-    execFileSync(ffmpegPath, ['-v', 'error', '-i', url, ...output, '-'], { maxBuffer: 2 ** 27 });
+    execFileSync(ffmpegPath!, ['-v', 'error', '-i', url, ...output, '-'], { maxBuffer: 2 ** 27 });
   const samples = decode('-map', '0:a', '-ac', '1', '-ar', '48000', '-f', 's16le').length / 2;
   // Where there was none, there is silence.
   expect(samples / 48_000).toBeCloseTo(2 * SESSION_SECONDS, 0);
