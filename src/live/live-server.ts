@@ -23,6 +23,8 @@ export interface LiveServerDeps {
   readonly maxBytes: number;
   readonly rungs: LiveRungs;
   readonly slates: SlateMaker;
+  /** Called when `ids` may have changed. */
+  readonly onChanged: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -61,16 +63,23 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
   readonly #timers = new Set<NodeJS.Timeout>();
   #diskTimer: NodeJS.Timeout | undefined;
   #states: LiveStates | undefined;
+  /** Of this server among several. */
+  #ownerId: string | undefined;
 
   constructor(deps: LiveServerDeps) {
     this.#deps = deps;
     this.#connections = new AttemptLimit(MAX_CONNECTIONS, deps.clock);
   }
 
-  /** Continues the broadcasts that a stop of the server has interrupted, and accepts encoders. */
-  async start(states: LiveStates): Promise<void> {
+  /**
+   * Continues the broadcasts that a stop of the server has interrupted, and accepts encoders.
+   * `ownerId` names this server among several.
+   */
+  async start(states: LiveStates, ownerId?: string): Promise<void> {
     const { logger } = this.#deps;
     this.#states = states;
+    this.#ownerId = ownerId;
+    this.#deps.onChanged();
     const interrupted = await states.interrupted();
     this.#diskTimer = setInterval(() => void this.#checkDisk(), CHECK_DISK_MS).unref();
     const resume = async ({ settings, assetId, isActive, recordingTimes: times }: InterruptedBroadcast) => {
@@ -105,12 +114,16 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       const isDiskFull = await this.#isDiskFull();
       if (!this.#states) return { reason: 'unavailable', message: 'The server is restarting.' };
       if (!settings) return { reason: 'unknown_key', message: 'No live stream has this stream key.' };
-      const { liveStreamId } = settings;
+      const { liveStreamId, ownerId } = settings;
       if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled, liveStreamId };
       if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full, liveStreamId };
       if (this.#connections.isReached(liveStreamId)) {
         const message = 'The encoder connects too often; try again in a minute.';
         return { reason: 'rate_limited', message, liveStreamId };
+      }
+      if (ownerId !== undefined && this.#ownerId !== undefined && ownerId !== this.#ownerId) {
+        const message = 'Another server has the broadcast of this live stream.';
+        if (!(await this.#states.release(liveStreamId, ownerId))) return { reason: 'in_use', message, liveStreamId };
       }
       const accepted = this.#broadcastOf(settings).connect(request);
       if ('reason' in accepted) return { ...accepted, liveStreamId };
@@ -132,6 +145,22 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     broadcast?.forgetKey();
     broadcast?.closeConnection(DISCONNECTED[reason]);
     return true;
+  }
+
+  /** Whether this server has the broadcast or the encoder of a live stream. */
+  has(liveStreamId: string): boolean {
+    return this.#broadcasts.has(liveStreamId);
+  }
+
+  /** Whether a restart would interrupt nothing. */
+  get isIdle(): boolean {
+    return this.#broadcasts.size === 0;
+  }
+
+  /** What other servers reach here: the ID of this one, and what can be watched. */
+  ids(): readonly string[] {
+    const own = this.#ownerId === undefined ? [] : [this.#ownerId];
+    return [...own, ...this.#byAsset.keys(), ...this.#byStream.keys()];
   }
 
   ofAsset(assetId: string): LiveFeed | undefined {
@@ -172,6 +201,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
           assetId = feed.assetId;
           this.#byAsset.set(assetId, feed);
           this.#byStream.set(liveStreamId, feed);
+          this.#deps.onChanged();
           if (broadcast.isEnded) this.#forgetLater(liveStreamId, assetId);
         },
         onEnded: () => {

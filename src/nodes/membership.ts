@@ -17,7 +17,10 @@ export interface LiveNode {
 
 /** Another server, as it was seen last. */
 export interface OtherNode extends LiveNode {
-  /** The assets that play there before they are ready, and the playback IDs of such uploads. */
+  /**
+   * The assets that play there before they are ready, and the playback IDs of such uploads. Of live
+   * streams: the ID with which it owns them, and what is on air there, by live stream and asset.
+   */
   readonly early: readonly string[];
 }
 
@@ -88,7 +91,12 @@ export class Membership {
 
   /** Tells the others of a change without waiting for the next heartbeat. */
   announce(): void {
-    void this.#beatOnce();
+    void this.refresh();
+  }
+
+  /** Also reads what the others have announced. */
+  refresh(): Promise<void> {
+    return this.#beatOnce();
   }
 
   /** Leaves out a server that did not respond until it has had time to recover. */

@@ -29,6 +29,7 @@ import { UploadFiles } from '../uploads/upload-files.js';
 import { UploadLeases } from '../uploads/upload-leases.js';
 import { UploadSessions } from '../uploads/upload-sessions.js';
 import type { Base, MediaParts, Parts } from './parts.js';
+import { SharedLiveControl } from './shared-live-control.js';
 import { Nodes } from './start-nodes.js';
 
 /** Creates what requests and jobs use. `apiUrl` is only called once the server listens. */
@@ -52,7 +53,7 @@ export const connectParts = async (
   const isAlone = config.blobs === 'file' || !config.databaseUrl;
   const nodes = isAlone
     ? undefined
-    : new Nodes({ ...base, database, installationSecret, early: () => earlySources.ids() });
+    : new Nodes({ ...base, database, installationSecret, early: () => [...earlySources.ids(), ...live.ids()] });
   const producer = new SegmentProducer({
     ...{ cache, pool, blobs, throwIfWithdrawn, sourceRanges, clock, logger, metrics },
     onFramesLost: (assetId, loss) => warnFramesLost({ database, clock, wire: wireFormat, logger }, assetId, loss),
@@ -72,6 +73,7 @@ export const connectParts = async (
   const slates = new SlateMaker({ pool, fetcher, blobs, temporaryDir: media.temporaryDir });
   const live = new LiveServer({
     ...{ blobs, rungs, slates, clock, logger },
+    onChanged: () => nodes?.announce(),
     freeBytes: () => diskSpace.freeBytes(),
     maxBytes: config.maxSourceBytes,
   });
@@ -95,7 +97,7 @@ export const connectParts = async (
     sourceBuckets: config.sourceBuckets ?? [],
     recognizesSpeech: transcriber !== undefined,
     assetHook: base.robots?.assetHook,
-    live,
+    live: nodes ? new SharedLiveControl({ live, nodes, database }) : live,
     apiUrl,
     onAssetDeleted: (assetId, playbackIds) => {
       playables.forget(assetId);

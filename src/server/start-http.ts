@@ -11,6 +11,7 @@ import type { AppDeps } from '../http/app-deps.js';
 import { watchConnections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
+import { liveRoute } from '../http/internal/live-route.js';
 import { proxyToOwner } from '../http/internal/proxy-to-owner.js';
 import { segmentRoute } from '../http/internal/segment-route.js';
 import { createMetricsApp, type MetricsDeps } from '../http/ops/metrics.js';
@@ -131,6 +132,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
     if (nodes) {
       app.addHook('preHandler', proxyToOwner(nodes.owners, playables));
       await app.register(segmentRoute({ producer: parts.producer, signature: nodes.signature }));
+      await app.register(liveRoute({ live: parts.live, signature: nodes.signature }));
     }
     await app.register(sampleRoute(samplePath));
     await app.register(

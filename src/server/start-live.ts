@@ -1,5 +1,9 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RENEW_LIVE_LEASE_MS, releaseLiveLease, renewLiveLease } from '../domain/live/live-lease.js';
 import { LiveStates } from '../domain/live/live-states.js';
 import { isKinoraError } from '../lib/errors.js';
+import { newUuid } from '../lib/ids.js';
 import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
 import type { Base, Parts } from './parts.js';
@@ -10,16 +14,13 @@ import { urlOf } from './start-http.js';
  * ends nothing: the rest of the server works without it.
  * @returns for each port the URL for encoders, or why there is none
  */
-export const startLive = async (base: Base, { context, live, nodes }: Parts): Promise<string[]> => {
+export const startLive = async (base: Base, parts: Parts): Promise<string[]> => {
+  const { context, live, nodes } = parts;
   const { config, logger, clock, phases } = base;
   const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath } = config;
   if (rtmpPort === 'off' && rtmpsPort === 'off') return [];
-  if (nodes) {
-    // Viewers would reach the broadcast only at the server that has it.
-    logger.info({}, 'RTMP not started: several servers with one bucket do not receive live streams yet');
-    return [];
-  }
-  await live.start(new LiveStates(context));
+  const ownerId = nodes && (await keepLiveLease(base, parts));
+  await live.start(new LiveStates(context, ownerId), ownerId);
   phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
   const options = { host: config.rtmpHost ?? config.host, target: live, logger, clock };
   const isTls = rtmpsPort !== 'off' && certPath !== undefined && keyPath !== undefined;
@@ -27,6 +28,39 @@ export const startLive = async (base: Base, { context, live, nodes }: Parts): Pr
     ...(rtmpPort === 'off' ? [] : [await startRtmp(base, live, { ...options, port: rtmpPort })]),
     ...(isTls ? [await startRtmp(base, live, { ...options, port: rtmpsPort, tls: { certPath, keyPath } })] : []),
   ];
+};
+
+/**
+ * The ID with which this server owns live streams. It belongs to the data directory, where their
+ * recordings are until they end.
+ */
+const readOwnerId = async (dataDir: string): Promise<string> => {
+  const path = join(dataDir, 'live-owner');
+  const storedId = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return '';
+  });
+  if (storedId !== '') return storedId;
+  const id = newUuid();
+  await writeFile(`${path}.new`, id, { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+  return id;
+};
+
+/** Other servers leave the broadcasts of this one alone while it has its lease. */
+const keepLiveLease = async ({ config, logger, phases }: Base, { live, database }: Parts): Promise<string> => {
+  const db = database.queryable;
+  const ownerId = await readOwnerId(config.dataDir);
+  await renewLiveLease(db, ownerId);
+  const timer = setInterval(() => {
+    renewLiveLease(db, ownerId).catch((error: unknown) => logger.warn({ err: error }, 'live lease not renewed'));
+  }, RENEW_LIVE_LEASE_MS).unref();
+  const end = async (): Promise<void> => {
+    clearInterval(timer);
+    if (live.isIdle) await releaseLiveLease(db, ownerId).catch(() => undefined);
+  };
+  phases.push({ name: 'lease of live streams', end });
+  return ownerId;
 };
 
 const startRtmp = async ({ logger, phases }: Base, live: LiveServer, options: RtmpServerOptions): Promise<string> => {

@@ -71,6 +71,7 @@ export class Nodes {
     this.owners = {
       ofGeneration: (generation, key) => this.#clientOf(this.#membership?.owners(key, generation)[0]),
       hasEarly: () => this.#others().some((other) => other.early.length > 0),
+      refresh: async () => this.#membership?.refresh(),
       ofEarly: (id) => this.#clientOf(this.#others().find((other) => other.early.includes(id))),
     };
     const end = async (): Promise<void> => {

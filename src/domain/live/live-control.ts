@@ -26,3 +26,14 @@ export const noLiveControl: LiveControl = {
   complete: async () => true,
   disconnect: async () => true,
 };
+
+/**
+ * Between servers: `disconnect` with a reason, else `complete`. Answered with JSON `true` or
+ * `false`.
+ */
+export interface LiveCall {
+  readonly liveStreamId: string;
+  readonly reason?: DisconnectReason;
+}
+export const LIVE_CALL_PATH = '/internal/live';
+export const LIVE_CALL_TYPE = 'application/vnd.kinora.live';

@@ -23,6 +23,8 @@ export interface LiveSettings {
   /** See `hashSecret`. */
   readonly keyHash: string;
   readonly status: Row<'live_stream'>['status'];
+  /** The server that has its broadcast or its encoder, among several. */
+  readonly ownerId?: string;
   readonly latencyMode: Row<'live_stream'>['latency_mode'];
   readonly reconnectSeconds: number;
   /** A slate fills the time while the encoder is away; otherwise before and after are joined. */
@@ -44,6 +46,14 @@ export interface LiveSettings {
 export const nextSequenceOf = ({ next_sequence: next }: Pick<Row<'live_stream'>, 'next_sequence'>): number =>
   Math.max(FIRST_SEQUENCE, next);
 
+/** See `LiveSettings.ownerId`. */
+export const ownerOf = ({
+  node_id: nodeId,
+  active_asset_id: assetId,
+  connected,
+}: Pick<Row<'live_stream'>, 'node_id' | 'active_asset_id' | 'connected'>): string | undefined =>
+  assetId !== null || connected ? (nodeId ?? undefined) : undefined;
+
 export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
   const window = reconnectSeconds(row);
   return {
@@ -51,6 +61,7 @@ export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
     environmentId: row.environment_id,
     keyHash: row.stream_key_hash,
     status: row.status,
+    ownerId: ownerOf(row),
     latencyMode: row.latency_mode,
     reconnectSeconds: window,
     usesSlate: window > 0 && (row.latency_mode !== 'standard' || row.use_slate_for_standard_latency),

@@ -20,7 +20,8 @@ import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
 import { type EndedBroadcast, endBroadcast, stopSimulcast } from './end-broadcast.js';
-import { type LiveSettings, liveSettingsOf, nextSequenceOf } from './live-settings.js';
+import { hasLiveLease } from './live-lease.js';
+import { type LiveSettings, liveSettingsOf, nextSequenceOf, ownerOf } from './live-settings.js';
 import { readNewAsset } from './new-asset.js';
 import { recordLiveEvent, recordSimulcastEvent } from './record-live-event.js';
 
@@ -51,7 +52,8 @@ export interface StartedRecording {
 
 /**
  * The states of live streams, as whoever receives an encoder changes them. Each method is one
- * transaction with its events, and does nothing when the live stream was deleted meanwhile. The
+ * transaction with its events, and does nothing when the live stream was deleted meanwhile, or when
+ * its broadcast belongs to another server: only that one writes its recording. The
  * order is `connected`, `recording`, `active`, `disconnected`, and from there either `connected`
  * and `recording` again or `ended`. A change that is saved already is not told again: its caller
  * may repeat it, because it could not know whether the database had committed it.
@@ -61,7 +63,7 @@ export class LiveStates {
   readonly #database: Database;
   readonly #nodeId: string | null;
 
-  /** `nodeId` names this server among several. */
+  /** `nodeId` names this server among several, also after a restart. */
   constructor(context: Context, nodeId?: string) {
     this.#context = context;
     this.#database = context.database;
@@ -72,6 +74,32 @@ export class LiveStates {
   async findByKey(streamKey: string): Promise<LiveSettings | undefined> {
     const row = await findLiveStreamByKeyHash(this.#database.queryable, hashSecret(streamKey));
     return row && liveSettingsOf(row);
+  }
+
+  /**
+   * Frees a live stream of a server that has not run for a minute; false while it may come back.
+   * What it has recorded is lost, because it is on the disk of that server until its end.
+   */
+  async release(liveStreamId: string, ownerId: string): Promise<boolean> {
+    let assetId: string | null = null;
+    const isFree = await this.#database.transaction(async (tx) => {
+      const stream = await lockLiveStream(tx, liveStreamId);
+      // Deleted, ended, or taken over meanwhile.
+      if (!stream || ownerOf(stream) !== ownerId) return stream !== undefined && this.#mayChange(stream);
+      if (await hasLiveLease(tx, ownerId)) return false;
+      assetId = stream.active_asset_id;
+      await updateLiveStreamRow(tx, liveStreamId, {
+        connected: false,
+        recording: false,
+        disconnected_at: this.#context.clock.now(),
+        node_id: this.#nodeId,
+      });
+      if (stream.connected) await recordLiveEvent(this.#context, tx, 'disconnected', liveStreamId);
+      await endBroadcast(this.#context, tx, stream);
+      return true;
+    });
+    if (assetId !== null) this.#context.onPlayableChanged(assetId);
+    return isFree;
   }
 
   /** False when the live stream was deleted or disabled: the encoder must be refused. */
@@ -274,14 +302,19 @@ export class LiveStates {
     await updateAssetRow(tx, assetId, { recording_times: JSON.stringify(times) });
   }
 
-  /** False when the live stream is not there. */
+  #mayChange(stream: Row<'live_stream'>): boolean {
+    const ownerId = ownerOf(stream);
+    return ownerId === undefined || this.#nodeId === null || ownerId === this.#nodeId;
+  }
+
+  /** False when the live stream is not there, or belongs to another server. */
   #change<T>(
     liveStreamId: string,
     change: (tx: Transaction, stream: Row<'live_stream'>) => Promise<T>,
   ): Promise<T | false> {
     return this.#database.transaction(async (tx) => {
       const stream = await lockLiveStream(tx, liveStreamId);
-      return stream ? change(tx, stream) : false;
+      return stream && this.#mayChange(stream) ? change(tx, stream) : false;
     });
   }
 }

@@ -51,6 +51,12 @@ export const takeLease = async (
   return rows.length > 0;
 };
 
+/** Whether anyone has this lease. */
+export const isLeased = async (db: Queryable, name: string): Promise<boolean> => {
+  const { rows } = await sql`select from node_lease where name = ${name} and until > now()`.execute(db);
+  return rows.length > 0;
+};
+
 /** Gives a lease back, unless another holder has it. */
 export const releaseLease = async (
   db: Queryable,

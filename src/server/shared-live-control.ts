@@ -1,0 +1,68 @@
+import { json } from 'node:stream/consumers';
+import type { Database } from '../db/database.js';
+import { findLiveStream } from '../db/tables/live/live-stream.js';
+import {
+  type DisconnectReason,
+  LIVE_CALL_PATH,
+  LIVE_CALL_TYPE,
+  type LiveCall,
+  type LiveControl,
+} from '../domain/live/live-control.js';
+import { hasLiveLease } from '../domain/live/live-lease.js';
+import { ownerOf } from '../domain/live/live-settings.js';
+import { KinoraError } from '../lib/errors.js';
+import type { LiveServer } from '../live/live-server.js';
+import { SIGNATURE_HEADER } from '../nodes/internal-signature.js';
+import type { Nodes } from './start-nodes.js';
+
+interface SharedLiveControlDeps {
+  /** The broadcasts of this server. */
+  readonly live: LiveServer;
+  readonly nodes: Pick<Nodes, 'owners' | 'signature'>;
+  readonly database: Database;
+}
+
+/**
+ * Reaches each broadcast on the server that has it. Both methods fail with `unavailable` while that
+ * server is away and may come back with the recording.
+ */
+export class SharedLiveControl implements LiveControl {
+  readonly #deps: SharedLiveControlDeps;
+
+  constructor(deps: SharedLiveControlDeps) {
+    this.#deps = deps;
+  }
+
+  complete(liveStreamId: string): Promise<boolean> {
+    const { live } = this.#deps;
+    return live.has(liveStreamId) ? live.complete(liveStreamId) : this.#call({ liveStreamId });
+  }
+
+  disconnect(liveStreamId: string, reason: DisconnectReason): Promise<boolean> {
+    const { live } = this.#deps;
+    return live.has(liveStreamId) ? live.disconnect(liveStreamId, reason) : this.#call({ liveStreamId, reason });
+  }
+
+  async #call(call: LiveCall): Promise<boolean> {
+    const { nodes, database } = this.#deps;
+    const stream = await findLiveStream(database.queryable, call.liveStreamId);
+    const ownerId = stream && ownerOf(stream);
+    if (ownerId === undefined) return true;
+    if (!nodes.owners.ofEarly(ownerId)) await nodes.owners.refresh();
+    const owner = nodes.owners.ofEarly(ownerId);
+    if (!owner) {
+      // Its encoder is not connected, and finds out by itself that its key has changed.
+      if (call.reason === 'stream key reset' || !(await hasLiveLease(database.queryable, ownerId))) return true;
+      throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
+    }
+    const body = JSON.stringify(call);
+    const headers = {
+      'content-type': LIVE_CALL_TYPE,
+      [SIGNATURE_HEADER]: nodes.signature.sign(LIVE_CALL_PATH, body),
+    };
+    const response = await owner.fetch({ method: 'POST', path: LIVE_CALL_PATH, headers, body: Buffer.from(body) });
+    if (response.status === 200) return (await json(response.body)) === true;
+    response.body.destroy();
+    throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast has refused' } });
+  }
+}
