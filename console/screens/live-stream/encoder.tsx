@@ -7,6 +7,7 @@ import { confirm } from '../../ui/confirm';
 import { CodeBlock } from '../../ui/copy';
 import { Section } from '../../ui/page';
 import { useAction } from '../../ui/use-action';
+import { BrowserBroadcast } from './browser-broadcast';
 
 const command = (url: string, key: string): string =>
   [
@@ -87,6 +88,7 @@ const Encoder = ({ stream }: { readonly stream: LiveStreamDetails }): ReactNode 
           </div>
         </Section>
       )}
+      {mayWrite && <BrowserBroadcast streamKey={key} />}
       <Section title="Set the encoder">
         <dl className="facts-list">
           {advice.map(([name, value]) => (

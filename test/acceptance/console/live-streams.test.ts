@@ -10,6 +10,7 @@ import { isFocused, tabTo, unreachable } from '../../support/players/keyboard.js
 import { type Publisher, publishForever, startPublisher } from '../../support/processes/publisher.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { freePort } from '../../support/servers/free-port.js';
+import { until } from '../../support/servers/server-process.js';
 import { api } from '../../support/wire/create-asset.js';
 
 let server: Booted;
@@ -27,7 +28,7 @@ afterEach(() => {
   for (const { process } of publishers.splice(0)) process.kill('SIGKILL');
 });
 afterAll(() => server?.stop());
-const browser = useBrowser();
+const browser = useBrowser(() => ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']);
 
 interface WireLiveStream {
   readonly id: string;
@@ -298,4 +299,20 @@ it('whoever may only read sees no button that changes something, and no events',
   expect(await page.getByLabel('Title', { exact: true }).getAttribute('readonly')).not.toBeNull();
   expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
   await expectAccessible(page);
+});
+
+it('a broadcast is sent from the camera of this computer, and ends with a button', async () => {
+  const { page } = app;
+  const { id } = await create({ meta: { title: 'Camera' }, reconnect_window: 0 });
+  await app.open(`/live/${id}/connect`, 'Camera');
+  await page.getByRole('button', { name: 'Camera' }).click();
+  await page.getByRole('button', { name: 'Stop sending' }).waitFor();
+  const hasStatus = (status: string) => async () => (await retrieve(id)).status === status;
+  await until('the live stream is active', hasStatus('active'), 60_000);
+  const isShown = (video: HTMLVideoElement): boolean => video.videoWidth > 0 && !video.paused;
+  expect(await page.getByLabel('What you send').evaluate(isShown as (element: Element) => boolean)).toBe(true);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Stop sending' }).click();
+  await until('the live stream is idle', hasStatus('idle'), 60_000);
+  await page.getByRole('button', { name: 'Camera' }).waitFor();
 });
