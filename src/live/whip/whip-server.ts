@@ -4,7 +4,7 @@ import { newId } from '../../lib/ids.js';
 import { AttemptLimit } from '../attempt-limit.js';
 import type { IngestTarget, Refusal } from '../ingest.js';
 import { addressGroup } from '../rtmp/peer-address.js';
-import { WhipSession, type WhipSessionDeps } from './whip-session.js';
+import type { WhipSession, WhipSessionDeps } from './whip-session.js';
 
 export interface WhipServerDeps extends WhipSessionDeps {
   readonly target: IngestTarget;
@@ -46,6 +46,8 @@ export class WhipServer implements WhipIngest {
     if (offer.length > MAX_OFFER_CHARACTERS)
       throw new KinoraError('invalid_parameters', { messages: ['The SDP offer is too long'] });
     const id = newId();
+    // WebRTC takes half a second of processor time to load, and 30 MB.
+    const { WhipSession } = await import('./whip-session.js');
     const session = await WhipSession.open(offer, this.#deps);
     this.#sessions.set(id, { session, group });
     try {
