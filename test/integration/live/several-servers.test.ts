@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
@@ -5,20 +6,22 @@ import { fetchBytes } from '../../support/players/play.js';
 import { isContinuous, LiveStation } from '../../support/servers/live-station.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
-import { cleanUpServers } from '../../support/servers/server-process.js';
+import { cleanUpServers, until } from '../../support/servers/server-process.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
 import { api, getAsset } from '../../support/wire/create-asset.js';
 
 describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with several servers', () => {
   let swift: Swift;
   let postgres: TestPostgres;
+  let databaseUrl: string;
   let first: LiveStation;
   let second: LiveStation;
   beforeAll(async () => {
     [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
     await makeBucket(swift.settings('live'));
+    databaseUrl = await postgres.createDatabase('live');
     const options = {
-      DATABASE_URL: await postgres.createDatabase('live'),
+      DATABASE_URL: databaseUrl,
       BLOBS: 's3://live/kinora',
       S3_ENDPOINT: swift.url,
       S3_ACCESS_KEY_ID: swiftCredentials.accessKeyId,
@@ -89,5 +92,41 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     expect(isContinuous(recorded)).toBe(true);
     // Players that rewind go on.
     expect((await fetch(url)).status).toBe(200);
+  });
+
+  /** As if a minute had passed. */
+  const endLeases = async (): Promise<void> => {
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query("update node_lease set until = now() where name like 'live %'");
+    await client.end();
+  };
+
+  it('waits for a server that was killed, and begins again elsewhere when its lease has ended', async () => {
+    const stream = await second.create();
+    first.publish(stream, { loops: true });
+    const lostId = await second.untilActive(stream);
+    await first.server.kill();
+    const refused = second.publish(stream);
+    await refused.output;
+    expect((await second.retrieve(stream)).active_asset_id).toBe(lostId);
+    expect((await api(second.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(503);
+
+    await endLeases();
+    second.publish(stream, { loops: true });
+    await until('another recording', async () => {
+      const { status, active_asset_id: assetId } = await second.retrieve(stream);
+      return status === 'active' && assetId !== lostId;
+    });
+    await until('the lost one is told', async () => (await getAsset(second.server, lostId)).status === 'errored');
+    await first.start();
+    expect((await fetch(first.playlistUrl(stream.playback_ids[0]!.id))).status).toBe(200);
+
+    // The API of a server that has neither.
+    expect((await api(first.server, 'POST', `/video/v1/live-streams/${stream.id}/reset-stream-key`)).status).toBe(201);
+    await until('its encoder is away', async () => (await first.told(stream.id)).at(-1) === 'disconnected');
+    expect((await api(first.server, 'PUT', `/video/v1/live-streams/${stream.id}/disable`)).status).toBe(200);
+    expect((await first.retrieve(stream)).status).toBe('disabled');
+    expect((await api(first.server, 'DELETE', `/video/v1/live-streams/${stream.id}`)).status).toBe(204);
   });
 });
