@@ -18,6 +18,12 @@ const MAX_FRESH_SECONDS = 60;
 /** Responses that must be validated each time: many requests of one moment are one. */
 const VALIDATED_FRESH_SECONDS = 1;
 
+/** Media of broadcasts: the origin counts each delivery. */
+const LIVE_MEDIA = /^\/[^/?]+\/live\/[^/?]+\/[^/?]+\.m4s(\?|$)/;
+/** The origin is asked without `Accept-Encoding`, so this selects nothing. */
+const isSameForAll = (vary: unknown): boolean =>
+  vary === undefined || (typeof vary === 'string' && vary.toLowerCase() === 'accept-encoding');
+
 interface CachedResponse {
   readonly headers: Record<string, string | string[]>;
   readonly type: string;
@@ -37,7 +43,7 @@ const freshSeconds = (cacheControl: unknown): number | undefined => {
 
 /**
  * Sends the origin's responses; small public ones are cached for a moment, and for longer while the
- * origin is unavailable.
+ * origin is unavailable. Requests for a playlist that is still awaited are one at the origin.
  */
 export class Forwarder {
   readonly #origin: Origin;
@@ -55,7 +61,7 @@ export class Forwarder {
 
   async forward(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead) return passThrough(this.#origin, request, reply);
+    if (!isRead || LIVE_MEDIA.test(request.url)) return passThrough(this.#origin, request, reply);
     const key = `${request.protocol} ${request.host} ${request.url}`;
     const cached = this.#cache.get(key);
     if (cached && this.#clock.monotonicMs() < cached.storedAtMs + cached.freshMs) return send(request, reply, cached);
@@ -111,7 +117,7 @@ export class Forwarder {
     const { 'cache-control': cacheControl, vary, etag, 'content-type': type, 'content-length': length } = sent;
     const seconds = freshSeconds(cacheControl);
     const isCacheable =
-      status === 200 && seconds !== undefined && vary === undefined && Number(length) <= MAX_BODY_BYTES;
+      status === 200 && seconds !== undefined && isSameForAll(vary) && Number(length) <= MAX_BODY_BYTES;
     if (!isCacheable || typeof etag !== 'string' || typeof type !== 'string') return undefined;
     const chunks: Buffer[] = [];
     try {

@@ -6,8 +6,8 @@ export type NodeRow = Pick<Row<'node'>, 'id' | 'internal_url' | 'roles' | 'gener
 
 /**
  * Says that a server runs, removes those that have not been seen for an hour, and returns the
- * others that were seen within `liveSeconds`, the latest first: one that was killed and started again
- * comes before its former self. Only the clock of the database counts.
+ * others that were seen within `liveSeconds`, the latest first: one that was killed and started
+ * again comes before its former self. Only the clock of the database counts.
  */
 export const beat = async (db: Queryable, node: NodeRow, liveSeconds: number): Promise<NodeRow[]> => {
   const { rows } = await sql<NodeRow>`
