@@ -1,5 +1,4 @@
 import { psshBox, systemIds } from '../../media/mp4/pssh.js';
-import type { Plan } from '../../media/plan/plan.js';
 import type { AssetKeys } from './content-keys.js';
 import { clearKeyAttributes } from './key-signals.js';
 import type { ContentKey, KeyTrack } from './key-source.js';
@@ -21,10 +20,10 @@ export class KeyTags {
   }
 
   /** Attributes of each `EXT-X-SESSION-KEY`: those of every key that the asset's renditions use. */
-  ofSession({ video }: Plan): string[] {
+  ofSession(hasVideo: boolean): string[] {
     // Audio may be added to an asset later; if there is video, the audio key is announced from the
     // start.
-    const used = video ? [this.#keys.video, this.#keys.audio] : [this.#keys.audio];
+    const used = hasVideo ? [this.#keys.video, this.#keys.audio] : [this.#keys.audio];
     return [...new Set(used.flatMap((key) => this.#attributesOf(key, true)))];
   }
 

@@ -52,8 +52,6 @@ export interface Playable {
   readonly recordedSessions?: readonly RecordedSession[];
   /** The broadcast that is on air, or ended a moment ago. */
   readonly live?: LiveFeed;
-  /** It is on air, but this ID plays nothing that is not encrypted. */
-  readonly awaitsEncryption?: true;
 }
 
 /** Whether only the broadcast can be played: there is no plan of its asset yet. */
@@ -235,10 +233,9 @@ export class PlayableFinder {
   }
 
   #withBroadcast(playable: Playable): Playable {
-    const { assetId, liveStreamId, policy } = playable;
+    const { assetId, liveStreamId } = playable;
     const live = liveStreamId === undefined ? this.#feeds.ofAsset(assetId) : this.#feeds.ofStream(liveStreamId);
     if (!live) return playable;
-    if (policy === 'drm') return playable.plan ? playable : { ...playable, awaitsEncryption: true };
     const before = this.#onAir.get(playable);
     if (before?.live === live) return before;
     const onAir: Playable = { ...playable, live, assetId: live.assetId, status: 'ready' };

@@ -1,8 +1,9 @@
 import { KinoraError } from '../../lib/errors.js';
 import type { LiveTrackState } from '../../media/live/live-track.js';
-import { liveMediaPlaylist, liveMultivariantPlaylist } from '../../media/playlist/live-hls.js';
+import { type LivePlaylistInput, liveMediaPlaylist, liveMultivariantPlaylist } from '../../media/playlist/live-hls.js';
 import { clipOf, findWindow, type LiveRange, readClip, writeClip } from '../../media/playlist/live-range.js';
 import { parsePlaybackModifiers } from '../../media/playlist/playback-modifiers.js';
+import type { KeyTags } from '../drm/key-tags.js';
 import type { Access } from './access-check.js';
 import type { LiveFeed } from './live-feed.js';
 import type { Playable } from './playable-finder.js';
@@ -15,16 +16,24 @@ export type LivePlayable = Playable & { readonly live: LiveFeed };
 export const LIVE_VERSION = 'live';
 
 /**
- * The multivariant playlist of a broadcast; `base` is as in `writeMultivariantPlaylist`.
+ * The multivariant playlist of a broadcast; `base` and `tags` are as in
+ * `writeMultivariantPlaylist`.
  * @throws KinoraError `invalid_parameters`
  */
-export const writeLiveMultivariant = ({ live, meta }: LivePlayable, access: Access, base: string): string => {
+export const writeLiveMultivariant = (
+  { live, meta }: LivePlayable,
+  access: Access,
+  base: string,
+  tags?: KeyTags,
+): string => {
   const modifiers = parsePlaybackModifiers(access.modifiers, Number.POSITIVE_INFINITY, 'live');
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
   const range = clipOf(modifiers);
   const clip = range && writeClip(range);
+  const tracks = tracksOf(live);
   return liveMultivariantPlaylist({
-    tracks: tracksOf(live),
+    tracks,
+    sessionKeys: tags?.ofSession(tracks.some(({ info }) => info.kind === 'video')),
     ...(meta.title !== undefined && { title: meta.title }),
     modifiers,
     uri: (child) => {
@@ -59,15 +68,16 @@ export const liveQuery = (access: Access, rendition: string, clip: string | unde
 /**
  * The playlist of one track as it is; undefined when nothing of the range has happened yet. Reports
  * of other renditions have no query: players compare the path, and a signature for them would also
- * open those that a token excludes.
+ * open those that a token excludes. `keys` are attributes of each `EXT-X-KEY`.
  */
 export const writeLivePlaylist = (
   live: LiveFeed,
   state: LiveTrackState,
-  { range, skip, query }: { readonly range: LiveRange; readonly skip: boolean; readonly query: string },
+  options: Pick<LivePlaylistInput, 'range' | 'skip' | 'query' | 'keys'>,
 ): string | undefined =>
   liveMediaPlaylist({
-    ...{ state, range, skip, query },
+    ...options,
+    state,
     times: live.times,
     firstDiscontinuity: live.firstDiscontinuity,
     others: tracksOf(live)

@@ -50,7 +50,7 @@ export const writeMultivariantPlaylist = (
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
     modifiers: { ...modifiers, rokuTrickPlay },
-    sessionKeys: tags?.ofSession(plan),
+    sessionKeys: tags?.ofSession(plan.video !== undefined),
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;
       const rendition = childName(child);

@@ -6,7 +6,7 @@ import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import type { ServiceCaller } from '../../net/call-service.js';
-import { accessRequest } from './playback-opener.js';
+import { accessRequest, notReady } from './playback-opener.js';
 import type { Query } from './viewer-routes.js';
 
 declare module 'fastify' {
@@ -43,7 +43,8 @@ export const licenseRoutes = ({ playables, access, contentKeys, services }: Lice
     const viewer = accessRequest(request);
     if (!lastOf(viewer.query.token)) throw invalidParameters('Token is missing');
     await access.check(playable, viewer, 'd');
-    if (playable.status !== 'ready') throw new KinoraError('asset_not_ready');
+    // A live stream has keys only while an asset is recorded.
+    if (playable.status !== 'ready' || !(playable.plan ?? playable.live)) throw notReady(playable);
     return contentKeys.get(drmConfigurationId, playable.assetId);
   };
 

@@ -16,7 +16,7 @@ import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import { existingPlace, hasReached, isPlayable, isTooFarAhead, type LivePlace } from '../../media/playlist/live-hls.js';
 import { acceptsGzip } from './accepts-gzip.js';
 import { childBase } from './child-base.js';
-import type { OpenedPlayback } from './playback-opener.js';
+import type { OpenedBroadcast } from './live-encryption.js';
 import { type PreparedText, prepareText, sendPrepared } from './send-text.js';
 import { abortWhenLeft, type Query } from './viewer-routes.js';
 
@@ -45,17 +45,22 @@ export class LivePlaylists {
   async sendMultivariant(
     request: FastifyRequest,
     reply: FastifyReply,
-    { playable, access }: OpenedPlayback<LivePlayable>,
+    { playable, access, tags }: OpenedBroadcast,
   ): Promise<unknown> {
     const base = childBase(request, playable.playbackId);
-    return sendPrepared(request, reply, PLAYLIST_TYPE, prepareText(writeLiveMultivariant(playable, access, base)));
+    return sendPrepared(
+      request,
+      reply,
+      PLAYLIST_TYPE,
+      prepareText(writeLiveMultivariant(playable, access, base, tags)),
+    );
   }
 
   /** The playlist of a track, once it has what `_HLS_msn` and `_HLS_part` ask for. */
   async sendMedia(
     request: Request,
     reply: FastifyReply,
-    { playable, access }: OpenedPlayback<LivePlayable>,
+    { playable, access, tags }: OpenedBroadcast,
     rendition: string,
     clip: string | undefined,
   ): Promise<unknown> {
@@ -69,9 +74,11 @@ export class LivePlaylists {
     if (!state) return reply.hijack();
     const skip = ['YES', 'v2'].includes(lastOf(request.query._HLS_skip) ?? '');
     const query = liveQuery(access, rendition, clip);
-    const key = `${playable.playbackId} ${clip ?? ''} ${skip} ${query}`;
+    const keys = tags?.ofTrack(state.info.kind);
+    // The last one may name the requested host.
+    const key = [playable.playbackId, clip, skip, query, keys?.at(-1)].join(' ');
     const rendered = await this.render(state, key, () => {
-      const text = writeLivePlaylist(live, state, { range, skip, query });
+      const text = writeLivePlaylist(live, state, { range, skip, query, keys });
       if (text !== undefined) return text;
       if (isRangeOver(live, state, range)) throw invalidParameters('The recording has nothing of the clip');
       throw new KinoraError('asset_not_ready', { messages: ['The clip has not started yet'] });

@@ -8,7 +8,8 @@ import { KinoraError } from '../../lib/errors.js';
 import type { LivePart, LiveSegment, LiveTrackInfo, LiveTrackState } from '../../media/live/live-track.js';
 import { videoTier } from '../../media/plan/asset-properties.js';
 import { initConfig } from '../../media/playlist/live-hls.js';
-import { immutableFor, type OpenedPlayback } from './playback-opener.js';
+import type { OpenedBroadcast } from './live-encryption.js';
+import { immutableFor } from './playback-opener.js';
 import { sendFile } from './send-file.js';
 import { abortWhenLeft } from './viewer-routes.js';
 
@@ -38,7 +39,7 @@ export class LiveSegments {
   async send(
     request: FastifyRequest,
     reply: FastifyReply,
-    opened: OpenedPlayback<LivePlayable>,
+    opened: OpenedBroadcast,
     { rendition, file, clip }: { readonly rendition: string; readonly file: string; readonly clip: string | undefined },
   ): Promise<unknown> {
     const { playable, access } = opened;

@@ -131,9 +131,8 @@ export class PlaybackOpener {
 
 const hasBroadcast = (playable: Playable): playable is LivePlayable => playable.live !== undefined;
 
-const notReady = (playable: Playable): KinoraError => {
-  if (playable.awaitsEncryption)
-    return new KinoraError('asset_not_ready', { messages: ['DRM is not available while live'] });
+/** Why nothing plays. */
+export const notReady = (playable: Playable): KinoraError => {
   // Its server continues the broadcast, or plans the recording: players ask again.
   if (playable.status === 'ready' && !playable.live)
     return new KinoraError('unavailable', { details: { reason: 'the recording is being opened' } });

@@ -1,3 +1,4 @@
+import type { LiveEncryption } from './live-encryption.js';
 import type { LivePlaylists } from './live-playlists.js';
 import { isLive, type PlaybackOpener } from './playback-opener.js';
 import { acceptsHtml, type PlayerPage } from './player-page.js';
@@ -8,6 +9,7 @@ interface PlaylistRouteDeps {
   readonly opener: PlaybackOpener;
   readonly playlists: Playlists;
   readonly livePlaylists: LivePlaylists;
+  readonly liveEncryption: LiveEncryption;
   readonly page: PlayerPage;
 }
 
@@ -19,7 +21,7 @@ const DASH_ENDING = '.mpd';
  */
 export const playlistRoutes = (
   route: ViewerRoute,
-  { opener, playlists, livePlaylists, page }: PlaylistRouteDeps,
+  { opener, playlists, livePlaylists, liveEncryption, page }: PlaylistRouteDeps,
 ): void => {
   route<{ name: string }>('/:name', async (request, reply) => {
     const { name } = request.params;
@@ -33,7 +35,7 @@ export const playlistRoutes = (
     if (isBare && acceptsHtml(request.headers.accept)) return page.send(request, reply, playbackId);
     const opened = await opener.openAny(request, reply, playbackId, 'v');
     return isLive(opened)
-      ? livePlaylists.sendMultivariant(request, reply, opened)
+      ? livePlaylists.sendMultivariant(request, reply, await liveEncryption.open(request, opened))
       : playlists.sendMultivariant(request, reply, opened);
   });
 };

@@ -5,6 +5,7 @@ import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
+import type { LiveEncryption } from './live-encryption.js';
 import type { LivePlaylists } from './live-playlists.js';
 import type { LiveSegments } from './live-segments.js';
 import type { PlaybackOpener } from './playback-opener.js';
@@ -20,6 +21,7 @@ interface SegmentRouteDeps {
   readonly texts: TextTracks;
   readonly sender: SegmentSender;
   readonly livePlaylists: LivePlaylists;
+  readonly liveEncryption: LiveEncryption;
   readonly liveSegments: LiveSegments;
 }
 
@@ -32,12 +34,12 @@ interface Params {
 
 /** What playlists refer to: the playlists of renditions, and their segments. */
 export const segmentRoutes = (route: ViewerRoute, deps: SegmentRouteDeps): void => {
-  const { opener, playables, playlists, texts, sender, livePlaylists, liveSegments } = deps;
+  const { opener, playables, playlists, texts, sender, livePlaylists, liveSegments, liveEncryption } = deps;
   route<Omit<Params, 'plan'>>(`/:playbackId/${LIVE_VERSION}/:rendition/:file`, async (request, reply) => {
     const { playbackId, rendition, file } = request.params;
     const clip = lastOf(request.query.clip);
     const child = renditionChild(LIVE_VERSION, rendition, clip);
-    const opened = await opener.openLiveChild(request, reply, playbackId, child);
+    const opened = await liveEncryption.open(request, await opener.openLiveChild(request, reply, playbackId, child));
     return file === 'playlist.m3u8'
       ? livePlaylists.sendMedia(request, reply, opened, rendition, clip)
       : liveSegments.send(request, reply, opened, { rendition, file, clip });

@@ -7,6 +7,7 @@ import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import type { SegmentProducer } from '../../packager/segment-producer.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import { fileRoutes } from './file-routes.js';
+import { LiveEncryption } from './live-encryption.js';
 import { LivePlaylists } from './live-playlists.js';
 import { LiveSegments } from './live-segments.js';
 import { Oembed } from './oembed.js';
@@ -48,14 +49,16 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     const page = new PlayerPage({ opener, playables, access, contentKeys, template, originOf, imageUrl });
     const oembed = new Oembed({ playables, access, originOf, imageUrl });
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
+    const liveEncryption = new LiveEncryption({ contentKeys, streamUrl });
     const livePlaylists = new LivePlaylists();
     const liveSegments = new LiveSegments({ deliveries });
     const sender = new SegmentSender({ producer, contentKeys, deliveries, isEdge: deps.isEdge });
 
     const route = acceptViewers(app);
     route('/oembed', (request, reply) => oembed.send(request, reply));
-    playlistRoutes(route, { opener, playlists, livePlaylists, page });
-    segmentRoutes(route, { opener, playables, playlists, texts, sender, livePlaylists, liveSegments });
+    playlistRoutes(route, { opener, playlists, livePlaylists, liveEncryption, page });
+    const live = { livePlaylists, liveSegments, liveEncryption };
+    segmentRoutes(route, { opener, playables, playlists, texts, sender, ...live });
     fileRoutes(route, { opener, texts, openRendition: deps.openRendition, deliveries });
   };
 };

@@ -27,6 +27,8 @@ export interface LivePlaylistInput {
   readonly others: readonly { readonly uri: string; readonly state: LiveTrackState }[];
   /** Follows the name of each file; empty or `?…`. */
   readonly query: string;
+  /** Attributes of each `EXT-X-KEY`; they apply to all segments. */
+  readonly keys?: readonly string[];
 }
 
 /** RFC 8216bis, 4.4.3.8: at least six target durations. */
@@ -132,6 +134,7 @@ export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined 
     // Of the whole broadcast: a playlist that loses the tag never gets it back.
     ...(isIndependent(state) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
     ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
+    ...(input.keys ?? []).map((key) => `#EXT-X-KEY:${key}`),
     ...writeSegments(input, { first: window.first + skipped, end: window.end, firstNear }),
     ...(window.isComplete ? ['#EXT-X-ENDLIST'] : writeHints(input)),
     '',
@@ -251,7 +254,7 @@ const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[
   ];
 };
 
-export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'uri'> {
+export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'sessionKeys' | 'uri'> {
   /** The copied video first, lower rungs next, audio last. */
   readonly tracks: readonly LiveTrackState[];
   readonly modifiers: PlaybackModifiers;

@@ -207,28 +207,6 @@ test('audio has no thumbnails', async () => {
   expect(await statusOf(`/${audio.stream.publicId}/thumbnail.jpg?latest=true`)).toMatch(/^404/);
 });
 
-test('what is on air is never sent under a DRM policy', async () => {
-  const refused = '412 {"code":9,"message":"DRM is not available while live"}';
-  const { id: kid, private_key } = await live.server.sdk().system.signingKeys.create();
-  for (const id of [onAir.stream.drmId, onAir.asset.drmId]) {
-    const tokenOf = (aud: string): string =>
-      signToken({ keyId: kid, keySecret: private_key! }, { kid, sub: id, aud, exp: inSeconds(600) });
-    expect(await statusOf(`/${id}.m3u8`)).toMatch(/^403/);
-    for (const path of [`/${id}.m3u8?token=${tokenOf('v')}`, `/${id}.mpd?token=${tokenOf('v')}`])
-      expect(await statusOf(path)).toBe(refused);
-    for (const [file, aud] of [
-      ['thumbnail.jpg', 't'],
-      ['animated.gif', 'g'],
-      ['storyboard.vtt', 's'],
-    ] as const)
-      expect(await statusOf(`/${id}/${file}?token=${tokenOf(aud)}`)).toBe(refused);
-    for (const file of ['playlist.m3u8', 'init-40.mp4', '40.m4s', '40.0.m4s'])
-      expect(await statusOf(`${media('180p', id)}/${file}?token=${tokenOf('v')}`)).toMatch(/^403/);
-    const page = await get(`/${id}?token=${tokenOf('v')}`, { accept: 'text/html' });
-    expect([page.status, await page.text()]).toEqual([412, expect.stringContaining('DRM is not available while live')]);
-  }
-});
-
 test('before, after and in between: a live stream that is not on air answers 412', async () => {
   const idle = await live.addStream();
   const inactive = '412 {"code":9,"message":"Live stream is not active"}';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { LiveFeed, LiveFeeds, LiveStills } from '#kinora/domain/playback/live-feed.js';
 import type { LatencyMode, LiveTimes, LiveTrackInfo, LiveTrackState } from '#kinora/media/live/live-track.js';
 import { findBox, listBoxes, viewOf } from '#kinora/media/mp4/box-reader.js';
+import { writeFragment } from '#kinora/media/mp4/cmaf.js';
 import { ffmpegPath } from '../media/ffmpeg-command.js';
 import { GrowingTrack, liveAudio, liveVideo } from '../media/live-values.js';
 
@@ -25,6 +26,33 @@ const PART_MICROSECONDS = 333_000;
 /** Of the fixtures, and so of the segments. */
 const GOP_SECONDS = 2;
 
+/** As Kinora writes it; FFmpeg leaves out of `trun` what equals the defaults of `tfhd`. */
+const rewrite = (file: Uint8Array, start: number, end: number): Uint8Array => {
+  const view = viewOf(file);
+  const run = findBox(file, ['moof', 'traf', 'trun'], start, end)!;
+  const header = findBox(file, ['moof', 'traf', 'tfhd'], start, end)!;
+  const media = findBox(file, ['mdat'], start, end)!;
+  const has = (of: { content: number }, flag: number): boolean => (view.getUint32(of.content) & flag) !== 0;
+  let at = header.content + 8;
+  const next = (): number => {
+    at += 4;
+    return view.getUint32(at - 4);
+  };
+  const readDefault = (flag: number): number => (has(header, flag) ? next() : 0);
+  const [, duration, size, flags] = [0x2, 0x8, 0x10, 0x20].map(readDefault);
+  at = run.content + 8 + (has(run, 0x1) ? 4 : 0);
+  const first = has(run, 0x4) ? next() : flags!;
+  const read = (flag: number, otherwise: number): number => (has(run, flag) ? next() : otherwise);
+  const samples = Array.from({ length: view.getUint32(run.content + 4) }, (_, index) => {
+    const [durationTicks, sizeBytes] = [read(0x100, duration!), read(0x200, size!)];
+    const isOther = (read(0x400, index === 0 ? first : flags!) & 0x10000) !== 0;
+    return { durationTicks, sizeBytes, sync: !isOther, compositionOffsetTicks: read(0x800, 0) | 0 };
+  });
+  const sequence = view.getUint32(findBox(file, ['moof', 'mfhd'], start, end)!.content + 4);
+  const data = [file.subarray(media.content, media.end)];
+  return writeFragment({ sequence, baseDecodeTicks: tfdtOf(file, start, end), samples, data });
+};
+
 const tfdtOf = (file: Uint8Array, start: number, end: number): number => {
   const { content } = findBox(file, ['moof', 'traf', 'tfdt'], start, end)!;
   return Number(viewOf(file).getBigUint64(content + 4));
@@ -43,7 +71,7 @@ const split = (file: Uint8Array, info: LiveTrackInfo): CutTrack => {
     info: { ...info, timescale },
     init: file.subarray(0, moofs[0]!.start),
     fragments: moofs.slice(0, -1).map(({ start, until }, index) => ({
-      bytes: file.subarray(start, until),
+      bytes: rewrite(file, start, until),
       startSeconds: starts[index]! / timescale,
       durationTicks: starts[index + 1]! - starts[index]!,
     })),

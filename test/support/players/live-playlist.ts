@@ -30,6 +30,8 @@ export interface LivePlaylist {
   readonly skipped: number;
   /** Without those that are skipped. */
   readonly segments: readonly ListedSegment[];
+  /** Values of `EXT-X-KEY`, which apply to all segments. */
+  readonly keys: readonly string[];
   readonly hint: string | undefined;
   readonly reports: readonly Readonly<Record<string, string>>[];
   readonly isEvent: boolean;
@@ -61,6 +63,7 @@ export const parseLivePlaylist = (text: string): LivePlaylist => {
   const problems: string[] = [];
   const tags: Record<string, string> = {};
   const segments: ListedSegment[] = [];
+  const keys: string[] = [];
   const reports: Record<string, string>[] = [];
   let draft: Draft = { parts: [], discontinuity: false };
   let map: string | undefined;
@@ -92,6 +95,7 @@ export const parseLivePlaylist = (text: string): LivePlaylist => {
     } else if (name === 'DISCONTINUITY') draft.discontinuity = true;
     else if (name === 'MAP') map = attributesOf(value).URI;
     else if (name === 'PROGRAM-DATE-TIME') draft.programMs = Date.parse(value);
+    else if (name === 'KEY' && !hasBegun) keys.push(value);
     else if (name === 'RENDITION-REPORT') reports.push(attributesOf(value));
     else problems.push(`unknown line: ${line}`);
     hasBegun ||= ['EXTINF', 'PART', 'DISCONTINUITY', 'MAP'].includes(name);
@@ -107,6 +111,7 @@ export const parseLivePlaylist = (text: string): LivePlaylist => {
     discontinuitySequence: Number(tags['DISCONTINUITY-SEQUENCE'] ?? 0),
     skipped: skipped(),
     segments,
+    keys,
     hint: attributesOf(tags['PRELOAD-HINT'] ?? '').URI,
     reports,
     isEvent: tags['PLAYLIST-TYPE'] === 'EVENT',

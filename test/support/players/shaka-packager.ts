@@ -15,24 +15,29 @@ export interface RawKey {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** The encrypted form of a fragmented MP4 file with one track, scheme `cbcs`. */
-export const packageEncrypted = (folder: string, clear: Uint8Array, { kid, key, iv }: RawKey): Buffer => {
-  const [input, output] = [join(folder, 'clear.mp4'), join(folder, 'encrypted.mp4')];
-  writeFileSync(input, clear);
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [
-      program,
-      `in=${input},stream=0,output=${output},drm_label=K`,
-      '--enable_raw_key_encryption',
-      ...['--keys', `label=K:key_id=${hex(kid)}:key=${hex(key)}:iv=${hex(iv)}`],
-      ...['--protection_scheme', 'cbcs', '--clear_lead', '0'],
-    ],
-    { encoding: 'utf8' },
-  );
+const run = (folder: string, file: Uint8Array, stream: string, args: readonly string[]): Buffer => {
+  const [input, output] = [join(folder, 'input.mp4'), join(folder, 'output.mp4')];
+  writeFileSync(input, file);
+  const streams = `in=${input},stream=0,output=${output}${stream}`;
+  const { status, stderr } = spawnSync(process.execPath, [program, streams, ...args], { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return readFileSync(output);
 };
+
+/** The encrypted form of a fragmented MP4 file with one track, scheme `cbcs`. */
+export const packageEncrypted = (folder: string, clear: Uint8Array, { kid, key, iv }: RawKey): Buffer =>
+  run(folder, clear, ',drm_label=K', [
+    '--enable_raw_key_encryption',
+    ...['--keys', `label=K:key_id=${hex(kid)}:key=${hex(key)}:iv=${hex(iv)}`],
+    ...['--protection_scheme', 'cbcs', '--clear_lead', '0'],
+  ]);
+
+/** The clear form of such a file. */
+export const packageDecrypted = (folder: string, encrypted: Uint8Array, { kid, key }: Omit<RawKey, 'iv'>): Buffer =>
+  run(folder, encrypted, '', [
+    '--enable_raw_key_decryption',
+    ...['--keys', `label=K:key_id=${hex(kid)}:key=${hex(key)}`],
+  ]);
 
 export interface Samples {
   readonly data: Buffer;

@@ -1,0 +1,80 @@
+import type { AssetKeys } from '../../domain/drm/content-keys.js';
+import { psshBoxesOf } from '../../domain/drm/key-tags.js';
+import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import { KinoraError } from '../../lib/errors.js';
+import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
+import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
+import { encryptInit } from '../../media/mp4/encrypt-init.js';
+import type { EncryptedMedia } from './encrypted-media.js';
+
+interface EncryptedFeedParts {
+  readonly feed: LiveFeed;
+  /** Names of the tracks that can be encrypted, in the order of the broadcast. */
+  readonly trackNames: readonly string[];
+  readonly keys: AssetKeys;
+  readonly media: EncryptedMedia;
+}
+
+/** A broadcast as DRM playback IDs show it: the same tracks, with encrypted files. */
+export class EncryptedFeed implements LiveFeed {
+  readonly trackNames: readonly string[];
+  readonly #feed: LiveFeed;
+  readonly #keys: AssetKeys;
+  readonly #media: EncryptedMedia;
+
+  constructor({ feed, trackNames, keys, media }: EncryptedFeedParts) {
+    this.#feed = feed;
+    this.trackNames = trackNames;
+    this.#keys = keys;
+    this.#media = media;
+  }
+
+  get assetId(): string {
+    return this.#feed.assetId;
+  }
+
+  get times(): LiveTimes {
+    return this.#feed.times;
+  }
+
+  get firstDiscontinuity(): number {
+    return this.#feed.firstDiscontinuity;
+  }
+
+  track(name: string): LiveTrackState | undefined {
+    return this.trackNames.includes(name) ? this.#feed.track(name) : undefined;
+  }
+
+  waitFor(...request: Parameters<LiveFeed['waitFor']>): Promise<boolean> {
+    return this.#feed.waitFor(...request);
+  }
+
+  init(name: string, config: number): Uint8Array | undefined {
+    const track = this.track(name)?.info.kind;
+    const clear = track && this.#feed.init(name, config);
+    return clear && encryptInit(clear, { ...this.#keys[track], pssh: psshBoxesOf(this.#keys, track) });
+  }
+
+  async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
+    const track = this.track(name)?.info.kind;
+    if (!track) return undefined;
+    const { configurationId } = this.#keys;
+    const id = [this.assetId, configurationId, name, segment, part ?? ''].join(' ');
+    return this.#media.get(id, async () => {
+      const clear = await this.#feed.read(name, segment, part);
+      // The segment is known by now.
+      const { segments } = this.#feed.track(name)!;
+      const config = segments[segment - (segments[0]?.number ?? 0)]?.config;
+      const init = config === undefined ? undefined : this.#feed.init(name, config);
+      if (!clear || !init) return undefined;
+      try {
+        return encryptFragments(clear, init, this.#keys[track]);
+      } catch (cause) {
+        throw new KinoraError('media_failed', {
+          cause,
+          details: { stage: 'encrypt', asset_id: this.assetId, name, segment },
+        });
+      }
+    });
+  }
+}
