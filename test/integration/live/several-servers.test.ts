@@ -67,7 +67,8 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     const bytes = await read(second);
     expect(bytes).toEqual(await read(first));
     const counters = readRgbFrames(bytes).flatMap((frame) => counterOf(frame) ?? []);
-    expect(counters.length).toBeGreaterThan(30);
+    // The first segment, of a second, is listed.
+    expect(counters.length).toBeGreaterThanOrEqual(30);
     expect(isContinuous(counters)).toBe(true);
 
     const image = await fetch(`${second.server.url}/${id}/thumbnail.jpg?latest=true`);
