@@ -16,7 +16,6 @@ export const UNSUPPORTED = 'This browser cannot play the video.';
 /** Why a page waits, by the reason that playlists give for a 412. */
 const WAITS: Readonly<Record<string, string>> = {
   'Live stream is not active': 'The live stream is not on air. It plays here as soon as it starts.',
-  'DRM is not available while live': 'This link does not play what is on air, only recordings.',
 };
 /** What a viewer can do about a 403, by the reason that playlists give. */
 const REASONS: Readonly<Record<string, string>> = {

@@ -155,6 +155,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
         openRendition: (...of) => parts.renditions.open(...of),
         deliveries,
         contentKeys,
+        logger,
         isEdge,
         streamUrl,
         imageUrl,

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
@@ -5,7 +6,24 @@ import { KinoraError } from '../../lib/errors.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
 import { encryptInit } from '../../media/mp4/encrypt-init.js';
-import type { EncryptedMedia } from './encrypted-media.js';
+
+/** The newest parts and segments of a few broadcasts with all their rungs. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+/**
+ * Encrypted parts and segments of broadcasts, in memory: however many viewers ask for one, it is
+ * encrypted once while it is new.
+ */
+export type EncryptedMedia = LRUCache<string, Uint8Array, () => Promise<Uint8Array | undefined>>;
+
+export const createEncryptedMedia = (): EncryptedMedia =>
+  new LRUCache({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ length }) => Math.max(1, length),
+    fetchMethod: (_id, _stale, { context: encrypt }) => encrypt(),
+    // Those who wait get it, even if there is no room for it any more.
+    ignoreFetchAbort: true,
+  });
 
 interface EncryptedFeedParts {
   readonly feed: LiveFeed;
@@ -60,7 +78,7 @@ export class EncryptedFeed implements LiveFeed {
     if (!track) return undefined;
     const { configurationId } = this.#keys;
     const id = [this.assetId, configurationId, name, segment, part ?? ''].join(' ');
-    return this.#media.get(id, async () => {
+    const encrypt = async (): Promise<Uint8Array | undefined> => {
       const clear = await this.#feed.read(name, segment, part);
       // The segment is known by now.
       const { segments } = this.#feed.track(name)!;
@@ -75,6 +93,7 @@ export class EncryptedFeed implements LiveFeed {
           details: { stage: 'encrypt', asset_id: this.assetId, name, segment },
         });
       }
-    });
+    };
+    return this.#media.fetch(id, { context: encrypt });
   }
 }

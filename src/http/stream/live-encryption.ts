@@ -5,8 +5,8 @@ import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import type { LivePlayable } from '../../domain/playback/write-live-playlist.js';
 import { KinoraError } from '../../lib/errors.js';
 import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
-import { EncryptedFeed } from './encrypted-feed.js';
-import { EncryptedMedia } from './encrypted-media.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { createEncryptedMedia, EncryptedFeed } from './encrypted-feed.js';
 import type { OpenedPlayback } from './playback-opener.js';
 import { requestedOrigin } from './requested-origin.js';
 
@@ -20,6 +20,7 @@ interface LiveEncryptionDeps {
   readonly contentKeys: Pick<ContentKeys, 'get'>;
   /** The base of absolute playback URLs; by default the requested host. */
   readonly streamUrl: string | undefined;
+  readonly logger: Logger;
 }
 
 /** Sample entries `avc1` and `mp4a`. */
@@ -31,7 +32,7 @@ const ENCRYPTED_CODECS = /^(?:avc1|mp4a)\./;
  */
 export class LiveEncryption {
   readonly #deps: LiveEncryptionDeps;
-  readonly #media = new EncryptedMedia();
+  readonly #media = createEncryptedMedia();
   /** By broadcast: the tracks that were tried, and whether they can be encrypted. */
   readonly #tried = new WeakMap<LiveFeed, Map<string, Promise<boolean>>>();
 
@@ -74,26 +75,29 @@ export class LiveEncryption {
     this.#tried.set(feed, tried);
     const before = tried.get(name);
     if (before) return before;
-    const trying = tryPart(feed, name, first, keys);
+    const trying = this.#tryPart(feed, name, first, keys);
     tried.set(name, trying);
     trying.catch(() => tried.delete(name));
     return trying;
   }
-}
 
-const tryPart = async (
-  feed: LiveFeed,
-  name: string,
-  { number, config }: { readonly number: number; readonly config: number },
-  keys: AssetKeys,
-): Promise<boolean> => {
-  const init = feed.init(name, config);
-  const part = await feed.read(name, number, 0);
-  if (!init || !part) return true;
-  try {
-    encryptFragments(part, init, keys.video);
-    return true;
-  } catch {
-    return false;
+  async #tryPart(
+    feed: LiveFeed,
+    name: string,
+    { number, config }: { readonly number: number; readonly config: number },
+    keys: AssetKeys,
+  ): Promise<boolean> {
+    const init = feed.init(name, config);
+    const part = await feed.read(name, number, 0);
+    if (!init || !part) return true;
+    try {
+      // Which key it is makes no difference.
+      encryptFragments(part, init, keys.video);
+      return true;
+    } catch (error) {
+      const { logger } = this.#deps;
+      logger.warn({ err: error, asset_id: feed.assetId, track: name }, 'live track can not be encrypted');
+      return false;
+    }
   }
-};
+}

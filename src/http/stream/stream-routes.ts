@@ -6,6 +6,7 @@ import type { OpenRendition } from '../../domain/renditions/open-rendition.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import type { SegmentProducer } from '../../packager/segment-producer.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
+import type { Logger } from '../../telemetry/logger.js';
 import { fileRoutes } from './file-routes.js';
 import { LiveEncryption } from './live-encryption.js';
 import { LivePlaylists } from './live-playlists.js';
@@ -30,6 +31,7 @@ export interface StreamDeps {
   readonly openRendition: OpenRendition;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
   readonly contentKeys: Pick<ContentKeys, 'get'>;
+  readonly logger: Logger;
   /** The base of absolute playback URLs; by default the requested host. */
   readonly streamUrl?: string;
   /** The base of image URLs, if it is another one. */
@@ -49,7 +51,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     const page = new PlayerPage({ opener, playables, access, contentKeys, template, originOf, imageUrl });
     const oembed = new Oembed({ playables, access, originOf, imageUrl });
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
-    const liveEncryption = new LiveEncryption({ contentKeys, streamUrl });
+    const liveEncryption = new LiveEncryption({ contentKeys, streamUrl, logger: deps.logger });
     const livePlaylists = new LivePlaylists();
     const liveSegments = new LiveSegments({ deliveries });
     const sender = new SegmentSender({ producer, contentKeys, deliveries, isEdge: deps.isEdge });

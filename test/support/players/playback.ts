@@ -134,6 +134,7 @@ export const startPlayback = async ({
       const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
       await scope.register(
         streamRoutes({
+          logger,
           opener,
           playables,
           access: deferredAccess,
