@@ -19,6 +19,7 @@ export class WhipPublisher {
   constructor(media: MediaStream, onEnd: () => void) {
     this.#media = media;
     for (const track of media.getTracks()) {
+      // The encoder keeps the size: each other one begins another segment of the recording.
       if (track.kind === 'video') track.contentHint = 'detail';
       track.addEventListener('ended', onEnd);
       this.#peer.addTransceiver(track, { direction: 'sendonly', streams: [media] });

@@ -1,3 +1,5 @@
+import type { IngestProtocol } from '../domain/assets/create-asset.js';
+
 /**
  * What an encoder sends, whatever the protocol. Times are those of the encoder: milliseconds,
  * unwrapped, so that they only jump when the encoder's own clock does.
@@ -47,8 +49,6 @@ export interface Refusal {
   /** Absent if no live stream has the key. */
   readonly liveStreamId?: string;
 }
-
-export type IngestProtocol = 'rtmp' | 'srt' | 'whip';
 
 /** What a connection that identifies itself with a stream key asks for. */
 export interface PublishRequest {

@@ -6,6 +6,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
+import { receivesWhip } from './create-whip.js';
 import type { Base, Parts } from './parts.js';
 import { urlOf } from './start-http.js';
 
@@ -18,7 +19,7 @@ export const startLive = async (base: Base, parts: Parts): Promise<string[]> => 
   const { context, live, nodes } = parts;
   const { config, logger, clock, phases } = base;
   const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath } = config;
-  if (rtmpPort === 'off' && rtmpsPort === 'off') return [];
+  if (rtmpPort === 'off' && rtmpsPort === 'off' && !receivesWhip(config, parts)) return [];
   const ownerId = nodes && (await keepLiveLease(base, parts));
   await live.start(new LiveStates(context, ownerId), ownerId);
   phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
@@ -57,6 +58,7 @@ const keepLiveLease = async ({ config, logger, phases }: Base, { live, database 
   }, RENEW_LIVE_LEASE_MS).unref();
   const end = async (): Promise<void> => {
     clearInterval(timer);
+    // A lease that is not given back ends by itself.
     if (live.isIdle) await releaseLiveLease(db, ownerId).catch(() => undefined);
   };
   phases.push({ name: 'lease of live streams', end });

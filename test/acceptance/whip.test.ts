@@ -18,7 +18,10 @@ let server: ServerProcess;
 let mux: Mux;
 
 beforeAll(async () => {
-  server = await startServer({ dataDir: makeDataDir(), options: { RTMP_PORT: '0', LIVE_RUNGS: '0' } });
+  server = await startServer({
+    dataDir: makeDataDir(),
+    options: { RTMP_PORT: 'off', LIVE_RUNGS: '0', WHIP_PORTS: '42000-42999', WHIP_ADDRESSES: '203.0.113.7' },
+  });
   mux = new Mux({ baseURL: server.url, tokenId: server.token.id, tokenSecret: server.token.secret, maxRetries: 0 });
 });
 afterAll(() => cleanUpServers());
@@ -52,8 +55,9 @@ const publish = (page: Page, path: string, headers: Record<string, string> = {})
         body: peer.localDescription!.sdp,
       });
       if (response.status !== 201) return response.status;
-      await peer.setRemoteDescription({ type: 'answer', sdp: await response.text() });
-      Object.assign(window, { peer, connection: response.headers.get('location') });
+      const sdp = await response.text();
+      await peer.setRemoteDescription({ type: 'answer', sdp });
+      Object.assign(window, { peer, sdp, connection: response.headers.get('location') });
       return response.status;
     },
     { path, headers },
@@ -67,6 +71,11 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
   expect(await publish(page, '/whip')).toBe(401);
   expect(await publish(page, `/whip/${stream.stream_key}`)).toBe(201);
   expect(await publish(page, '/whip', { authorization: `Bearer ${stream.stream_key}` })).toBe(409);
+  const candidates = (await page.evaluate(() => (window as unknown as { sdp: string }).sdp)).match(
+    /^a=candidate:.*/gm,
+  )!;
+  expect(candidates.some((line) => line.includes(' 203.0.113.7 '))).toBe(true);
+  for (const line of candidates) expect(line).toMatch(/ 42\d{3} typ host/);
   const retrieve = () => mux.video.liveStreams.retrieve(stream.id);
   await until('the live stream is active', async () => (await retrieve()).status === 'active', 30_000);
   const { active_asset_id: assetId } = await retrieve();

@@ -36,6 +36,9 @@ export const createAsset = async (
   });
 };
 
+/** How an encoder sends: over RTMP or RTMPS, SRT, or WebRTC. */
+export type IngestProtocol = 'rtmp' | 'srt' | 'whip';
+
 export interface NewAsset {
   readonly id: string;
   readonly environmentId: string;
@@ -46,11 +49,7 @@ export interface NewAsset {
   readonly playbackIds?: readonly string[];
   readonly requestId?: string | undefined;
   /** The live stream whose broadcast is recorded; the recording queues the ingest when it ends. */
-  readonly live?: {
-    readonly liveStreamId: string;
-    readonly protocol: 'rtmp' | 'srt' | 'whip';
-    readonly startedAt: Date;
-  };
+  readonly live?: { readonly liveStreamId: string; readonly protocol: IngestProtocol; readonly startedAt: Date };
 }
 
 /**

@@ -15,7 +15,7 @@ import { newId } from '../../lib/ids.js';
 import { describeLiveAsset, type LiveFacts } from '../../media/plan/asset-properties.js';
 import { hashSecret } from '../access/secret-hash.js';
 import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
-import { insertNewAsset } from '../assets/create-asset.js';
+import { type IngestProtocol, insertNewAsset } from '../assets/create-asset.js';
 import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
@@ -30,7 +30,7 @@ export interface InterruptedBroadcast {
   readonly settings: LiveSettings;
   /** Undefined when the encoder had connected, but nothing was recorded yet. */
   readonly assetId: string | undefined;
-  readonly protocol: 'rtmp' | 'srt' | 'whip';
+  readonly protocol: IngestProtocol;
   readonly startedAt: Date;
   /** Segments could be played; `active` was recorded. */
   readonly isActive: boolean;
@@ -53,10 +53,10 @@ export interface StartedRecording {
 /**
  * The states of live streams, as whoever receives an encoder changes them. Each method is one
  * transaction with its events, and does nothing when the live stream was deleted meanwhile, or when
- * its broadcast belongs to another server: only that one writes its recording. The
- * order is `connected`, `recording`, `active`, `disconnected`, and from there either `connected`
- * and `recording` again or `ended`. A change that is saved already is not told again: its caller
- * may repeat it, because it could not know whether the database had committed it.
+ * its broadcast belongs to another server: only that one writes its recording. The order is
+ * `connected`, `recording`, `active`, `disconnected`, and from there either `connected` and
+ * `recording` again or `ended`. A change that is saved already is not told again: its caller may
+ * repeat it, because it could not know whether the database had committed it.
  */
 export class LiveStates {
   readonly #context: Context;
@@ -103,7 +103,7 @@ export class LiveStates {
   }
 
   /** False when the live stream was deleted or disabled: the encoder must be refused. */
-  connected(liveStreamId: string, protocol: 'rtmp' | 'srt' | 'whip'): Promise<boolean> {
+  connected(liveStreamId: string, protocol: IngestProtocol): Promise<boolean> {
     return this.#change(liveStreamId, async (tx, stream) => {
       if (stream.status === 'disabled') return false;
       if (stream.connected) return true;

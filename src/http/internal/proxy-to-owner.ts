@@ -14,9 +14,9 @@ export interface Owners {
   ofGeneration(generation: number, key: string): Origin | undefined;
   /** Whether anything plays early or is on air on another server. */
   hasEarly(): boolean;
-  /** The one on which an asset, or the playback ID of an upload, plays early; or what is on air. */
   /** Asks what the others play. */
   refresh(): Promise<void>;
+  /** The one on which an asset, or the playback ID of an upload, plays early; or what is on air. */
   ofEarly(id: string): Origin | undefined;
 }
 

@@ -1,5 +1,5 @@
 import { buildAvcc } from '../../media/codecs/avc.js';
-import { concat } from '../../media/mp4/box-writer.js';
+import { concat, u32 } from '../../media/mp4/box-writer.js';
 import type { RtpUnit } from './rtp-order.js';
 
 export interface H264Frame {
@@ -103,7 +103,7 @@ export class H264Frames {
     if (slices.length === 0) return undefined;
     this.#needsKey = false;
     const [sps, pps] = [ofType(SPS), ofType(PPS)];
-    const data = concat(slices.flatMap((unit) => [lengthOf(unit), unit]));
+    const data = concat(slices.flatMap((unit) => [u32(unit.length), unit]));
     return { timestamp, isKey, data, ...(sps.length > 0 && pps.length > 0 && { avcc: buildAvcc(sps, pps) }) };
   }
 
@@ -114,9 +114,3 @@ export class H264Frames {
     this.#timestamp = undefined;
   }
 }
-
-const lengthOf = ({ length }: Buffer): Buffer => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(length);
-  return bytes;
-};

@@ -10,8 +10,8 @@ export interface WhipServerDeps extends WhipSessionDeps {
   readonly target: IngestTarget;
 }
 
-const MAX_SESSIONS = 128;
-const MAX_SESSIONS_PER_ADDRESS = 16;
+const MAX_CONNECTIONS = 128;
+const MAX_CONNECTIONS_PER_ADDRESS = 16;
 const FAILED_KEYS_PER_MINUTE = 60;
 /** Offers of browsers have about 8 kB. */
 const MAX_OFFER_CHARACTERS = 64 * 1024;
@@ -24,11 +24,18 @@ const CODES: Record<Refusal['reason'], ErrorCode> = {
   unavailable: 'unavailable',
 };
 
+interface Connection {
+  /** See `addressGroup`. */
+  readonly group: string;
+  /** Absent while the offer is read. */
+  session?: WhipSession;
+}
+
 /** Receives streams over WebRTC (WHIP, RFC 9725). */
 export class WhipServer implements WhipIngest {
   readonly #deps: WhipServerDeps;
   readonly #failedKeys: AttemptLimit;
-  readonly #sessions = new Map<string, { readonly session: WhipSession; readonly group: string }>();
+  readonly #connections = new Map<string, Connection>();
   #isStopped = false;
 
   constructor(deps: WhipServerDeps) {
@@ -40,41 +47,46 @@ export class WhipServer implements WhipIngest {
     const group = addressGroup(peer);
     if (this.#isStopped) throw new KinoraError('unavailable');
     if (this.#failedKeys.isReached(group)) throw new KinoraError('too_many_requests');
-    const ofGroup = [...this.#sessions.values()].filter((other) => other.group === group).length;
-    if (this.#sessions.size >= MAX_SESSIONS || ofGroup >= MAX_SESSIONS_PER_ADDRESS)
+    const ofGroup = [...this.#connections.values()].filter((other) => other.group === group).length;
+    if (this.#connections.size >= MAX_CONNECTIONS || ofGroup >= MAX_CONNECTIONS_PER_ADDRESS)
       throw new KinoraError('too_many_requests', { messages: ['Too many encoders are connected'] });
     if (offer.length > MAX_OFFER_CHARACTERS)
       throw new KinoraError('invalid_parameters', { messages: ['The SDP offer is too long'] });
     const id = newId();
-    // WebRTC takes half a second of processor time to load, and 30 MB.
-    const { WhipSession } = await import('./whip-session.js');
-    const session = await WhipSession.open(offer, this.#deps);
-    this.#sessions.set(id, { session, group });
+    const connection: Connection = { group };
+    this.#connections.set(id, connection);
     try {
+      // WebRTC takes half a second of processor time to load, and 30 MB.
+      const { WhipSession } = await import('./whip-session.js');
+      const session = await WhipSession.open(offer, this.#deps);
+      connection.session = session;
       const disconnect = (reason: string): void => session.end(reason);
       const accepted = await this.#deps.target.publish({ streamKey, protocol: 'whip', peer, disconnect });
       if ('reason' in accepted) {
         if (accepted.reason === 'unknown_key') this.#failedKeys.add(group);
         throw new KinoraError(CODES[accepted.reason], { messages: [accepted.message] });
       }
-      if (session.hasEnded) accepted.end('The connection has ended.');
-      else session.start(accepted, () => this.#sessions.delete(id));
+      if (session.hasEnded) {
+        accepted.end('The connection has ended.');
+        throw new KinoraError('unavailable', { messages: ['The connection has ended'] });
+      }
+      session.start(accepted, () => this.#connections.delete(id));
+      return { id, sdp: session.sdp };
     } catch (error) {
-      this.#sessions.delete(id);
-      session.end('The encoder was refused.');
+      this.#connections.delete(id);
+      connection.session?.end('The encoder was refused.');
       throw error;
     }
-    return { id, sdp: session.sdp };
   }
 
   end(id: string): boolean {
-    const connection = this.#sessions.get(id);
-    connection?.session.end('The encoder has ended the stream.');
-    return connection !== undefined;
+    const session = this.#connections.get(id)?.session;
+    session?.end('The encoder has ended the stream.');
+    return session !== undefined;
   }
 
   stop(): void {
     this.#isStopped = true;
-    for (const { session } of this.#sessions.values()) session.end('The server is stopping.');
+    for (const { session } of this.#connections.values()) session?.end('The server is stopping.');
   }
 }

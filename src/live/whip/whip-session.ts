@@ -100,8 +100,7 @@ export class WhipSession {
       return session;
     } catch (error) {
       session.end('The offer was refused.');
-      if (error instanceof KinoraError) throw error;
-      throw new KinoraError('invalid_parameters', { messages: ['The SDP offer is invalid'], cause: error });
+      throw error;
     }
   }
 
@@ -128,7 +127,7 @@ export class WhipSession {
     clearInterval(this.#timer);
     this.#held = undefined;
     this.#peer.close().catch(() => undefined);
-    void this.#opusToAac?.close();
+    this.#closeAudio();
     const publication = this.#publication;
     if (!publication) return;
     this.#deps.logger.info({ live_stream_id: publication.liveStreamId, reason }, 'WebRTC encoder disconnected');
@@ -139,7 +138,11 @@ export class WhipSession {
   async #negotiate(offer: string): Promise<void> {
     const peer = this.#peer;
     peer.onTransceiverAdded.subscribe((transceiver) => this.#receive(transceiver));
-    await peer.setRemoteDescription({ type: 'offer', sdp: offer });
+    try {
+      await peer.setRemoteDescription({ type: 'offer', sdp: offer });
+    } catch (cause) {
+      throw new KinoraError('invalid_parameters', { messages: ['The SDP offer is invalid'], cause });
+    }
     const kinds = peer.getTransceivers().filter((transceiver) => transceiver.codecs.length > 0);
     if (kinds.length === 0)
       throw new KinoraError('invalid_parameters', {
@@ -206,8 +209,11 @@ export class WhipSession {
   }
 
   #take({ kind, clock }: Stream, unit: RtpUnit): void {
+    if (this.#hasEnded) return;
     const ticks = clock.unwrap(unit.timestamp);
     if (kind === 'audio') {
+      // After a long pause, times are counted anew.
+      if (this.#opusToAac?.isContinuedAt(ticks) === false) this.#closeAudio();
       this.#opusToAac ??= this.#openAudio(clock);
       if (!this.#opusToAac.push(ticks, unit.payload)) this.end('The server can not keep up with the audio.');
       return;
@@ -228,6 +234,11 @@ export class WhipSession {
       frame: (ticks, data) => this.#write({ kind: 'audio', dtsMs: this.#msOf(clock, ticks), data }),
       failed: () => this.end('The audio could not be encoded.'),
     });
+  }
+
+  #closeAudio(): void {
+    void this.#opusToAac?.close();
+    this.#opusToAac = undefined;
   }
 
   #msOf(clock: RtpClock, ticks: number): number {

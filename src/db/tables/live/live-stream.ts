@@ -77,10 +77,11 @@ export const listLiveStreamViews = (
 export const findLiveStreamByKeyHash = (db: Queryable, hash: string): Promise<Row<'live_stream'> | undefined> =>
   db.selectFrom('live_stream').selectAll().where('stream_key_hash', '=', hash).executeTakeFirst();
 
-/** Locks the live stream against other changes until the transaction ends. In all environments. */
+/** In all environments. */
 export const findLiveStream = (db: Queryable, id: string): Promise<Row<'live_stream'> | undefined> =>
   db.selectFrom('live_stream').selectAll().where('id', '=', id).executeTakeFirst();
 
+/** Locks the live stream against other changes until the transaction ends. In all environments. */
 export const lockLiveStream = (tx: Transaction, id: string): Promise<Row<'live_stream'> | undefined> =>
   tx.selectFrom('live_stream').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 
