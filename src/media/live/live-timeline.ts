@@ -142,8 +142,10 @@ export class LiveTimeline {
     }
     const { grid, firstTicks } = video;
     const isGap = dtsMs - video.lastMs > MAX_FORWARD_MS;
-    const decodeTicks = Math.max(firstTicks + grid.next(dtsMs - video.firstDtsMs), video.lastTicks + 1);
-    const presentationTicks = firstTicks + grid.at(ptsMs - video.firstPtsMs);
+    const statedTicks = firstTicks + grid.next(dtsMs - video.firstDtsMs);
+    const decodeTicks = Math.max(statedTicks, video.lastTicks + 1);
+    // What is moved up is shown later as well: a time that was used already would hide a frame.
+    const presentationTicks = firstTicks + grid.at(ptsMs - video.firstPtsMs) + decodeTicks - statedTicks;
     video.lastMs = dtsMs;
     video.lastTicks = decodeTicks;
     // A session that ends within a GOP may lack frames that are shown before its last one.
