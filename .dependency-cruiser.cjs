@@ -4,7 +4,7 @@
 const contracts = {
   storage: 'storage/(blob-download|blob-store|keys)',
   pool: 'pool/(media-pool|protocol|read-result)',
-  net: 'net/(call-service|chat-model|fetch-origin|fetch-source|send-webhook)',
+  net: 'net/(call-service|chat-model|fetch-origin|fetch-source|open-connection|send-webhook)',
   db: 'db/(database|schema|tables/[^/]+/[^/]+)',
   queue: 'queue/queue',
   speech: 'speech/transcriber',

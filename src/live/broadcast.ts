@@ -7,6 +7,7 @@ import type { LiveFeed } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isNoSpace } from '../lib/no-space.js';
 import type { LiveFacts } from '../media/plan/asset-properties.js';
+import type { ConnectionOpener } from '../net/open-connection.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -17,6 +18,7 @@ import { Recording } from './recording/recording.js';
 import type { RecordingFailure } from './recording/recording-writer.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import { SessionTimes } from './session-times.js';
+import { Simulcast } from './simulcast/simulcast.js';
 import { Slate } from './slate/slate.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import type { StateLog } from './state-log.js';
@@ -28,6 +30,8 @@ export interface BroadcastDeps {
   readonly logger: Logger;
   readonly rungs: LiveRungs;
   readonly slates: SlateMaker;
+  /** Of simulcast targets. */
+  readonly opener: ConnectionOpener;
   /** Of the live stream: the next broadcast begins when everything of this one is saved. */
   readonly log: StateLog;
   /** Players can start to read the broadcast. */
@@ -64,6 +68,7 @@ export class Broadcast {
   readonly #deps: BroadcastDeps;
   readonly #settings: LiveSettings;
   readonly #logger: Logger;
+  readonly #simulcast: Simulcast;
   #times = new SessionTimes();
   #keyHash: string | undefined;
   #publisher: Publisher | undefined;
@@ -88,6 +93,11 @@ export class Broadcast {
     this.#settings = settings;
     this.#keyHash = settings.keyHash;
     this.#logger = deps.logger.child({ live_stream_id: settings.liveStreamId });
+    const { opener, clock } = deps;
+    this.#simulcast = new Simulcast({
+      ...{ opener, clock, logger: this.#logger, audioOnly: settings.audioOnly },
+      save: (change) => this.#save(change),
+    });
   }
 
   get settings(): LiveSettings {
@@ -115,13 +125,14 @@ export class Broadcast {
     this.#publisher?.close('Another encoder has taken over.');
     clearTimeout(this.#windowTimer);
     const publisher: Publisher = new Publisher(this.#settings.liveStreamId, request, this.#deps.clock, {
-      packet: (packet) => this.#receive(packet),
+      packet: (packet, flvBody) => this.#receive(packet, flvBody),
       ended: () => this.#disconnected(publisher),
     });
     this.#publisher = publisher;
     this.#save(async (states, id) => {
       if (!(await states.connected(id, request.protocol))) publisher.close('The live stream is disabled.');
     });
+    this.#simulcast.begin();
     // The slate goes on until there is something to show.
     if (this.#slate?.isPlaying) this.#slate.awaitContent();
     else if (this.#recording) this.#continue(this.#recording);
@@ -191,7 +202,7 @@ export class Broadcast {
     this.#stopSlate();
     if (this.#publisher && !wasEnded) this.#endSession();
     this.#publisher?.close('The server is restarting.');
-    await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop()]);
+    await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
     if (!wasEnded) await this.#recording?.suspend();
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
@@ -205,9 +216,10 @@ export class Broadcast {
       .catch((error: unknown) => this.#logger.error({ err: error }, 'state of a live stream not saved'));
   }
 
-  #receive(packet: IngestPacket): void {
+  #receive(packet: IngestPacket, flvBody?: Uint8Array): void {
     if (this.isEnded) return;
     if (this.#settings.audioOnly && (packet.kind === 'video' || packet.kind === 'video-config')) return;
+    this.#simulcast.write(packet, flvBody);
     if (this.#recording) {
       this.#record(this.#recording, packet);
       return;
@@ -360,6 +372,7 @@ export class Broadcast {
   #disconnected(publisher: Publisher): void {
     if (this.#publisher !== publisher) return;
     this.#publisher = undefined;
+    void this.#simulcast.end();
     // A slate that is still played goes on.
     if (!this.isEnded && !this.#slate?.isPlaying) this.#endSession();
     this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times.all }));
@@ -420,6 +433,7 @@ export class Broadcast {
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
     this.#waiting = [];
+    void this.#simulcast.end();
     this.#stopSlate();
     if (this.#publisher) this.#endSession();
     this.#deps.onEnded();

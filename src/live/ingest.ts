@@ -70,9 +70,10 @@ export interface Publication {
   readonly liveStreamId: string;
   /**
    * Takes the next packet, in the order of arrival. Never waits: a recording that can't keep up
-   * disconnects the publisher.
+   * disconnects the publisher. `flvBody` is the body of the FLV tag that an RTMP encoder has sent;
+   * simulcast targets get the same bytes.
    */
-  write(packet: IngestPacket): void;
+  write(packet: IngestPacket, flvBody?: Uint8Array): void;
   /** The connection has ended; called once. */
   end(reason: string): void;
 }

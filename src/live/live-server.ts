@@ -5,6 +5,7 @@ import type { InterruptedBroadcast, LiveStates } from '../domain/live/live-state
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isUnavailable } from '../lib/unavailable.js';
+import type { ConnectionOpener } from '../net/open-connection.js';
 import type { BlobStore } from '../storage/blob-store.js';
 import type { Logger } from '../telemetry/logger.js';
 import { AttemptLimit } from './attempt-limit.js';
@@ -23,6 +24,8 @@ export interface LiveServerDeps {
   readonly maxBytes: number;
   readonly rungs: LiveRungs;
   readonly slates: SlateMaker;
+  /** Of simulcast targets. */
+  readonly opener: ConnectionOpener;
   /** Called when `ids` may have changed. */
   readonly onChanged: () => void;
   readonly clock: Clock;

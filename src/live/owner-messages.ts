@@ -22,3 +22,14 @@ export const playersAdvice = (reason: string): string =>
 /** @param reason why the image can't be used, as a sentence */
 export const slateImageProblem = (reason: string): string =>
   `The image of reconnect_slate_url can not be used, so the default slate is shown. ${reason}`;
+
+const SIMULCAST_PROBLEMS: Readonly<Record<string, string>> = {
+  srt_not_supported: 'This server sends no SRT. Use an RTMP or RTMPS URL.',
+  url_not_usable: 'Its URL or its stream key is not usable. RTMP needs a host, an application and a stream key.',
+  address_not_allowed:
+    'Its address is not allowed. --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows private ones.',
+};
+
+/** @param code why the target gets nothing more; also in the log */
+export const simulcastProblem = (targetId: string, code: string): string =>
+  `The simulcast target ${targetId} gets nothing more of this broadcast. ${SIMULCAST_PROBLEMS[code] ?? `It has refused the stream several times (${code}).`}`;

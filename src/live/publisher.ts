@@ -10,7 +10,7 @@ const PACKETS = { burst: 30_000, perSecond: 2000 };
 const BYTES = { burst: 256 * 2 ** 20, perSecond: 32 * 2 ** 20 };
 
 export interface PublisherEvents {
-  packet(packet: IngestPacket): void;
+  packet(packet: IngestPacket, flvBody?: Uint8Array): void;
   ended(): void;
 }
 
@@ -39,11 +39,11 @@ export class Publisher implements Publication {
     return this.#clock.monotonicMs() - this.#lastMs > limitMs;
   }
 
-  write(packet: IngestPacket): void {
+  write(packet: IngestPacket, flvBody?: Uint8Array): void {
     this.#lastMs = this.#clock.monotonicMs();
     if (this.#hasEnded) return;
     const isReasonable = this.#packets.take(1) && this.#bytes.take('data' in packet ? packet.data.length : 0);
-    if (isReasonable) this.#events.packet(packet);
+    if (isReasonable) this.#events.packet(packet, flvBody);
     else this.close('The encoder sends much more than real time.');
   }
 

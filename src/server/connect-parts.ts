@@ -15,6 +15,7 @@ import { LiveServer } from '../live/live-server.js';
 import { LiveRungs } from '../live/rungs/live-rungs.js';
 import { SlateMaker } from '../live/slate/slate-maker.js';
 import type { Plan } from '../media/plan/plan.js';
+import { ConnectionClient } from '../net/connection-client.js';
 import { ServiceClient } from '../net/service-client.js';
 import { SourceClient } from '../net/source-client.js';
 import { WebhookClient } from '../net/webhook-client.js';
@@ -73,6 +74,7 @@ export const connectParts = async (
   const slates = new SlateMaker({ pool, fetcher, blobs, temporaryDir: media.temporaryDir });
   const live = new LiveServer({
     ...{ blobs, rungs, slates, clock, logger },
+    opener: new ConnectionClient(outside),
     onChanged: () => nodes?.announce(),
     freeBytes: () => diskSpace.freeBytes(),
     maxBytes: config.maxSourceBytes,

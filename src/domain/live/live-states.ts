@@ -7,6 +7,7 @@ import {
   findLiveStreamByKeyHash,
   findSimulcastTarget,
   listBroadcasts,
+  listSimulcastTargets,
   lockLiveStream,
   updateLiveStreamRow,
   updateSimulcastTarget,
@@ -37,6 +38,13 @@ export interface InterruptedBroadcast {
   /** Since when the encoder is away; undefined when it was connected. */
   readonly disconnectedAt: Date | undefined;
   readonly recordingTimes: readonly RecordingTime[];
+}
+
+/** A service that gets a copy of each broadcast. */
+export interface SimulcastTarget {
+  readonly id: string;
+  readonly url: string;
+  readonly streamKey: string | null;
 }
 
 type Context = Omit<Pick<DomainContext, keyof DomainContext>, 'live'>;
@@ -95,7 +103,8 @@ export class LiveStates {
         node_id: this.#nodeId,
       });
       if (stream.connected) await recordLiveEvent(this.#context, tx, 'disconnected', liveStreamId);
-      await endBroadcast(this.#context, tx, stream);
+      const hasEnded = await endBroadcast(this.#context, tx, stream);
+      if (!hasEnded) await stopSimulcast(this.#context, tx, liveStreamId, stream.environment_id);
       return true;
     });
     if (assetId !== null) this.#context.onPlayableChanged(assetId);
@@ -244,6 +253,12 @@ export class LiveStates {
       if (asset) await recordAssetWarning(this.#context, tx, asset, warning);
       return true;
     });
+  }
+
+  /** In order of creation. They do not change while an encoder is connected. */
+  async simulcastTargets(liveStreamId: string): Promise<SimulcastTarget[]> {
+    const rows = await listSimulcastTargets(this.#database.queryable, liveStreamId);
+    return rows.map(({ id, url, stream_key: streamKey }) => ({ id, url, streamKey }));
   }
 
   /** The state of a simulcast target; `severity` belongs to `errored`. */

@@ -8,6 +8,8 @@ const INITIAL_CHUNK_SIZE = 128;
 /** Chunk streams: 2 is reserved for control messages; the other is any. */
 const CONTROL_STREAM = 2;
 const COMMAND_STREAM = 3;
+/** Chunk streams of media, by message type, as most encoders use them. */
+const MEDIA_STREAMS = { 8: 4, 9: 6, 18: 5 } as const;
 
 const SET_CHUNK_SIZE = 1;
 const ACKNOWLEDGEMENT = 3;
@@ -21,7 +23,10 @@ const PING_RESPONSE = 7;
 /** The window is a limit that the peer may replace (RTMP 1.0, 5.4.5). */
 const LIMIT_DYNAMIC = 2;
 
-/** Writes the server's messages as chunks, all at time 0. */
+/** Messages of this time and later have an extended timestamp (RTMP 1.0, 5.3.1.3). */
+const EXTENDED = 0xff_ffff;
+
+/** Writes messages as chunks. */
 export class ChunkWriter {
   private chunkSize = INITIAL_CHUNK_SIZE;
 
@@ -34,8 +39,13 @@ export class ChunkWriter {
     bandwidth[4] = LIMIT_DYNAMIC;
     this.control(WINDOW_ACKNOWLEDGEMENT_SIZE, windowBytes);
     this.message(CONTROL_STREAM, SET_PEER_BANDWIDTH, 0, bandwidth);
-    this.control(SET_CHUNK_SIZE, CHUNK_SIZE);
-    this.chunkSize = CHUNK_SIZE;
+    this.setChunkSize(CHUNK_SIZE);
+  }
+
+  /** @param bytes of the payload in chunks from now on */
+  setChunkSize(bytes: number): void {
+    this.control(SET_CHUNK_SIZE, bytes);
+    this.chunkSize = bytes;
   }
 
   /** @param receivedBytes since the connection began; counted modulo 2^32 */
@@ -56,6 +66,14 @@ export class ChunkWriter {
     this.message(COMMAND_STREAM, AMF0_COMMAND, streamId, body);
   }
 
+  /**
+   * Audio (8), video (9) or data (18).
+   * @param timestamp milliseconds, modulo 2^32
+   */
+  media(typeId: keyof typeof MEDIA_STREAMS, streamId: number, timestamp: number, body: Uint8Array): void {
+    this.message(MEDIA_STREAMS[typeId], typeId, streamId, body, timestamp);
+  }
+
   private control(typeId: number, value: number): void {
     const payload = Buffer.alloc(4);
     payload.writeUInt32BE(value, 0);
@@ -70,15 +88,18 @@ export class ChunkWriter {
   }
 
   /** One message in chunks of type 0 and 3. */
-  private message(chunkStream: number, typeId: number, streamId: number, payload: Uint8Array): void {
+  private message(chunkStream: number, typeId: number, streamId: number, payload: Uint8Array, timestamp = 0): void {
+    const extension = Buffer.alloc(timestamp >= EXTENDED ? 4 : 0);
+    if (extension.length > 0) extension.writeUInt32BE(timestamp, 0);
     const header = Buffer.alloc(12);
     header[0] = chunkStream;
+    header.writeUIntBE(Math.min(timestamp, EXTENDED), 1, 3);
     header.writeUIntBE(payload.length, 4, 3);
     header[7] = typeId;
     header.writeUInt32LE(streamId, 8);
-    const parts: Uint8Array[] = [header];
+    const parts: Uint8Array[] = [header, extension];
     for (let at = 0; at < payload.length; at += this.chunkSize) {
-      if (at > 0) parts.push(Buffer.of(0xc0 | chunkStream));
+      if (at > 0) parts.push(Buffer.of(0xc0 | chunkStream), extension);
       parts.push(payload.subarray(at, at + this.chunkSize));
     }
     this.send(Buffer.concat(parts));

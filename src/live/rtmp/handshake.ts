@@ -3,17 +3,24 @@ import { invalidParameters } from '../../lib/errors.js';
 const VERSION = 3;
 /** Of C1, S1, C2 and S2 (RTMP 1.0, 5.2). */
 const PACKET_SIZE = 1536;
+/** C0 and C1, or S0 and S1. Their bytes need not be random: nothing depends on them. */
+const HELLO = Buffer.concat([Buffer.of(VERSION), Buffer.alloc(PACKET_SIZE)]);
 
 /**
- * The server's side of the handshake. The echo is what the simple form demands. Clients of Flash's
- * time that send digests accept it too, because the version in S1 is 0.
+ * One side of the handshake. The echo is what the simple form demands. Clients of Flash's time that
+ * send digests accept it too, because the version in S1 is 0.
  */
 export class Handshake {
   private readonly hello = Buffer.alloc(1 + PACKET_SIZE);
   private receivedBytes = 0;
 
-  /** @param send sends S0, S1 and S2 */
-  constructor(private readonly send: (bytes: Buffer) => void) {}
+  /** @param send sends this side's packets, those of the client's beginning at once */
+  constructor(
+    private readonly side: 'server' | 'client',
+    private readonly send: (bytes: Buffer) => void,
+  ) {
+    if (side === 'client') send(HELLO);
+  }
 
   get isComplete(): boolean {
     return this.receivedBytes === this.hello.length + PACKET_SIZE;
@@ -32,11 +39,12 @@ export class Handshake {
     this.receivedBytes += taken;
     if (before < hello.length) {
       data.copy(hello, before, 0, taken);
-      // The bytes of S1 need not be random: nothing depends on them.
-      if (this.receivedBytes >= hello.length)
-        this.send(Buffer.concat([Buffer.of(VERSION), Buffer.alloc(PACKET_SIZE), hello.subarray(1)]));
+      if (this.receivedBytes >= hello.length) {
+        const echo = hello.subarray(1);
+        this.send(Buffer.concat(this.side === 'server' ? [HELLO, echo] : [echo]));
+      }
     }
-    // C2 is not compared: Flash clients answer with a digest.
+    // The peer's echo is not compared: Flash clients answer with a digest.
     return data.subarray(taken);
   }
 }

@@ -26,7 +26,8 @@ export class MediaReader {
   private videoRecord: Buffer | undefined;
   private audioRecord: Buffer | undefined;
 
-  constructor(private readonly onPacket: (packet: IngestPacket) => void) {}
+  /** @param onPacket takes a packet and the body of the tag that it was read from */
+  constructor(private readonly onPacket: (packet: IngestPacket, flvBody: Buffer) => void) {}
 
   /** @returns what to change in the encoder, if it sends a codec that can't be recorded */
   read(typeId: number, timestamp: number, payload: Buffer): string | undefined {
@@ -46,10 +47,11 @@ export class MediaReader {
       this.videoCodec = tag.codec;
       // A copy, because it is held longer than the read that it is a part of.
       this.videoRecord = Buffer.from(tag.record);
-      this.onPacket({ kind: 'video-config', config: { codec: tag.codec, record: this.videoRecord } });
+      const config = { codec: tag.codec, record: this.videoRecord };
+      this.onPacket({ kind: 'video-config', config }, Buffer.from(payload));
     } else if (tag.kind === 'frame' && tag.codec === this.videoCodec) {
       const { isKey, compositionMs, data } = tag;
-      this.onPacket({ kind: 'video', dtsMs: this.times.unwrap(timestamp), compositionMs, isKey, data });
+      this.onPacket({ kind: 'video', dtsMs: this.times.unwrap(timestamp), compositionMs, isKey, data }, payload);
     }
     return undefined;
   }
@@ -62,9 +64,10 @@ export class MediaReader {
       const kind = readAudioSpecificConfig(tag.record)?.objectType ?? AAC_LC;
       if (!PLAYABLE_AAC.has(kind)) return `The audio is AAC of kind ${kind}. Set the audio encoder to AAC-LC.`;
       this.audioRecord = Buffer.from(tag.record);
-      this.onPacket({ kind: 'audio-config', config: { codec: 'aac', record: this.audioRecord } });
+      const config = { codec: 'aac', record: this.audioRecord } as const;
+      this.onPacket({ kind: 'audio-config', config }, Buffer.from(payload));
     } else if (tag.kind === 'frame' && this.audioRecord) {
-      this.onPacket({ kind: 'audio', dtsMs: this.times.unwrap(timestamp), data: tag.data });
+      this.onPacket({ kind: 'audio', dtsMs: this.times.unwrap(timestamp), data: tag.data }, payload);
     }
     return undefined;
   }
@@ -90,9 +93,10 @@ export class MediaReader {
   }
 
   private readData(payload: Buffer): void {
+    const body = withoutAmf3Marker(payload);
     let values: ReturnType<typeof readAmf0>;
     try {
-      values = readAmf0(withoutAmf3Marker(payload));
+      values = readAmf0(body);
     } catch {
       // Metadata is optional, and not all encoders write it well.
       return;
@@ -101,7 +105,8 @@ export class MediaReader {
     const [metadata] = rest;
     if (name !== 'onMetaData' || !(metadata instanceof Map)) return;
     const frameRate = Number(metadata.get('framerate'));
-    this.onPacket({ kind: 'metadata', frameRate: frameRate > 0 && frameRate <= 1000 ? frameRate : undefined });
+    const isReasonable = frameRate > 0 && frameRate <= 1000;
+    this.onPacket({ kind: 'metadata', frameRate: isReasonable ? frameRate : undefined }, Buffer.from(body));
   }
 }
 

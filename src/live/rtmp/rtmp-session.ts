@@ -84,7 +84,7 @@ export class RtmpSession {
 
   constructor(private readonly options: RtmpSessionOptions) {
     this.sinceMs = options.clock.monotonicMs();
-    this.handshake = new Handshake((bytes) => options.transport.send(bytes));
+    this.handshake = new Handshake('server', (bytes) => options.transport.send(bytes));
     this.writer = new ChunkWriter((bytes) => options.transport.send(bytes));
   }
 
@@ -127,7 +127,7 @@ export class RtmpSession {
   }
 
   private createMediaReader(): MediaReader {
-    return new MediaReader((packet) => this.publication?.write(packet));
+    return new MediaReader((packet, flvBody) => this.publication?.write(packet, flvBody));
   }
 
   private onMessage(message: RtmpMessage): void {
