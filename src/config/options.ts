@@ -214,7 +214,7 @@ export const options = {
     variable: 'KINORA_ALLOW_PRIVATE_SOURCES',
     section: 'Sources',
     default: 'false',
-    doc: 'Private addresses that imports and webhooks may reach: all, or a comma-separated list of CIDR blocks.',
+    doc: 'Private addresses that imports, webhooks and simulcast targets may have: all, or a comma-separated list of CIDR blocks.',
   },
   maxSourceBytes: {
     kind: sizeBytes,

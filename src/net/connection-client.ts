@@ -40,7 +40,7 @@ export class ConnectionClient implements ConnectionOpener {
       if (!addresses.every(({ address }) => this.#isAllowed(address)))
         throw new KinoraError('invalid_input', { messages: ['The address is not allowed.'] });
       const name = host.replace(/^\[|\]$/g, '');
-      const options = { host: name, port, lookup: pinnedLookup(addresses), noDelay: true };
+      const options = { host: name, port, lookup: pinnedLookup(addresses) };
       const socket = isSecure
         ? connectTls({ ...options, ...this.#tls, ...(isIP(name) === 0 && { servername: name }) })
         : connect(options);
@@ -50,7 +50,7 @@ export class ConnectionClient implements ConnectionOpener {
         socket.on('error', () => undefined).destroy();
         throw error;
       }
-      return socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
     } catch (error) {
       signal.throwIfAborted();
       throw limited.isLate ? timedOut('No connection in time') : error;

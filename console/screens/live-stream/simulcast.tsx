@@ -17,14 +17,14 @@ import { Status } from '../../ui/status';
 import { type Column, Table } from '../../ui/table';
 import { useAction } from '../../ui/use-action';
 
+const ERRORS = { normal: 'Errored, is tried again', fatal: 'Errored, gets no more of this broadcast' } as const;
+
 const columns: readonly Column<SimulcastTarget>[] = [
   { key: 'asset', title: 'URL', cell: ({ url }) => url },
   {
     key: 'status',
     title: 'Status',
-    cell: ({ status, error_severity: severity }) => (
-      <Status status={status} text={severity === 'fatal' ? 'Refuses this broadcast' : undefined} />
-    ),
+    cell: ({ status, error_severity: severity }) => <Status status={status} text={severity && ERRORS[severity]} />,
   },
   { key: 'passthrough', title: 'Passthrough', isWide: true, cell: ({ passthrough }) => passthrough ?? '–' },
 ];
@@ -64,7 +64,7 @@ const Simulcast = ({ stream }: { readonly stream: LiveStreamDetails }): ReactNod
     <Section title="Targets" actions={mayChange && <AddTarget streamId={id} />}>
       <div className="stack">
         <p className="soft">
-          Other services that get a copy of each broadcast. This version stores targets and sends nothing to them yet.
+          Other services that get a copy of each broadcast, as the encoder sends it.
           {!isIdle && ' They can be changed when nothing is on air.'}
         </p>
         {targets.length > 0 && (
@@ -99,7 +99,7 @@ const AddTarget = ({ streamId }: { readonly streamId: string }): ReactNode => (
     <TextField
       name="url"
       label="URL"
-      hint="RTMP or RTMPS with the name of the application, or a complete SRT URL."
+      hint="RTMP or RTMPS with the name of the application."
       required
       autoComplete="off"
       placeholder="rtmps://live.example.com/app"

@@ -20,7 +20,7 @@ export const SimulcastTargetResponse = Fields(
     id: id('Unique ID of the simulcast target'),
     status: Enum(['idle', 'starting', 'broadcasting', 'errored'], {
       description:
-        '`idle` without a broadcast, `starting` while the service is connected, `broadcasting` while it receives the stream, `errored` if it refuses it or was lost',
+        '`idle` without an encoder, `starting` while the service is connected, `broadcasting` while it receives the stream, `errored` if it refuses it or was lost',
     }),
     url: Text({ description: 'Where the stream is sent' }),
     stream_key: Optional(Text({ description: 'Stream key at the receiving service. Present when set' })),

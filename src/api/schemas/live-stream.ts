@@ -84,7 +84,7 @@ export const NewSimulcastTarget = Fields({
   url: Text({
     format: 'simulcast-url',
     description:
-      'Where to send the stream: an RTMP or RTMPS URL with the name of the application, or a complete SRT URL',
+      'Where to send the stream: an RTMP or RTMPS URL with the name of the application. A complete SRT URL is accepted too, but nothing is sent to it yet',
   }),
   stream_key: Optional(Text({ description: 'Stream key at the receiving service. Only for RTMP and RTMPS' })),
   passthrough: Optional(passthrough(' with the simulcast target')),

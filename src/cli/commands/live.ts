@@ -20,6 +20,13 @@ interface ApiLiveStream {
   readonly playback_ids?: readonly PlaybackId[];
   readonly meta?: { readonly title?: string };
   readonly connected: boolean;
+  readonly simulcast_targets?: readonly SimulcastTarget[];
+}
+
+interface SimulcastTarget {
+  readonly url: string;
+  readonly status: string;
+  readonly error_severity?: 'normal' | 'fatal';
 }
 
 interface LiveStreamDetails extends ApiLiveStream {
@@ -63,6 +70,11 @@ const statusOf = ({ status, connected }: ApiLiveStream): string => {
   return connected ? `${status}, encoder connected` : status;
 };
 
+const targetOf = ({ url, status, error_severity: severity }: SimulcastTarget): string => {
+  const next = severity === 'fatal' ? ', gets no more of this broadcast' : ', is tried again';
+  return `${url} (${status}${severity === undefined ? '' : next})`;
+};
+
 const fieldsOf = (config: Config, stream: LiveStreamDetails): Record<string, string | undefined> => {
   const [url, ...others] = stream.ingest_urls;
   return {
@@ -77,6 +89,9 @@ const fieldsOf = (config: Config, stream: LiveStreamDetails): Record<string, str
     'stream key': stream.stream_key,
     ...Object.fromEntries(
       (stream.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
+    ),
+    ...Object.fromEntries(
+      (stream.simulcast_targets ?? []).map((target, at) => [`simulcast target ${at + 1}`, targetOf(target)]),
     ),
     'recorded as': stream.active_asset_id,
     'latest recording': stream.active_asset_id === undefined ? stream.recent_asset_ids?.at(-1) : undefined,

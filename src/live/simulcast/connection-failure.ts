@@ -25,6 +25,6 @@ export const failureOf = (error: unknown): ConnectionFailure => {
   if (error instanceof ConnectionError) return error.failure;
   if (isKinoraError(error, 'invalid_input')) return { code: 'address_not_allowed', kind: 'forbidden' };
   if (isKinoraError(error, 'invalid_parameters')) return { code: 'no_rtmp', kind: 'refused' };
-  const { code = 'error' } = error as NodeJS.ErrnoException;
+  const code = String((error as NodeJS.ErrnoException).code ?? 'error');
   return { code, kind: TLS_CODES.test(code) ? 'refused' : 'lost' };
 };

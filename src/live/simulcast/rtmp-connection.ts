@@ -10,7 +10,7 @@ const TYPES = { audio: 8, 'audio-config': 8, video: 9, 'video-config': 9, metada
 /** From the connection to the accepted stream key. */
 const ACCEPT_MS = 10_000;
 /** A service that takes nothing for so long is away. */
-export const STALL_MS = 10_000;
+const STALL_MS = 10_000;
 /** How long the last messages may take. */
 const CLOSE_MS = 2000;
 /** Services say little. */

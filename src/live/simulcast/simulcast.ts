@@ -56,7 +56,7 @@ export class Simulcast {
     });
   }
 
-  /** Takes the next packet, and the body of its FLV tag if the encoder has sent one. Never waits. */
+  /** Takes the next packet, and the body of its FLV tag if there is one. Never waits. */
   write(packet: IngestPacket, flvBody?: Uint8Array): void {
     if (!this.#early && this.#active.length === 0) return;
     if (packet.kind === 'metadata' && this.#deps.audioOnly) return;
@@ -78,8 +78,8 @@ export class Simulcast {
   }
 
   #senderOf(target: SimulcastTarget): TargetSender {
-    const known = this.#senders.get(target.id);
-    if (known) return known;
+    const existing = this.#senders.get(target.id);
+    if (existing) return existing;
     const { save } = this.#deps;
     const sender = new TargetSender(
       {

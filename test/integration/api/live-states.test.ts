@@ -407,6 +407,17 @@ it('tells the states of simulcast targets, which change only between broadcasts'
   expect(events[3]).toMatchObject({ object: { type: 'simulcast_target' }, data: { live_stream_id: id } });
 });
 
+it('returns targets to idle when another server releases an encoder that had sent nothing', async () => {
+  const { id, simulcast_targets: targets } = await create({ simulcast_targets: [{ url: 'rtmp://x.test/app' }] });
+  const [{ id: targetId }] = targets;
+  const lost = new LiveStates(api.context, 'node-lost');
+  await lost.connected(id, 'rtmp');
+  await lost.simulcast(id, targetId, 'starting');
+  expect(await new LiveStates(api.context, 'node-2').release(id, 'node-lost')).toBe(true);
+  expect((await types(id)).at(-1)).toBe('live_stream.disconnected');
+  expect(await get(`${STREAMS}/${id}/simulcast-targets/${targetId}`)).toMatchObject({ status: 'idle' });
+});
+
 it('finds broadcasts that a stop has interrupted', async () => {
   const ofOneServer = new LiveStates(api.context, 'node-1');
   const [left, recording] = [await create(), await create()];

@@ -135,8 +135,7 @@ it('tries a service that is away again and again, and begins with headers and a 
       ...['metadata', 'video-config', 'audio-config', 'key'],
     ]);
   await simulcast.end();
-  const [{ endReason }] = second.target.publications as [{ endReason: string }];
-  expect(endReason).toBe('The encoder has ended the stream.');
+  expect(second.target.publications[0]!.endReason).toBe('The encoder has ended the stream.');
   expect(new Set(saved)).toEqual(new Set(['starting', 'errored normal', 'broadcasting']));
 });
 

@@ -80,6 +80,11 @@ export class LiveStation {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
+  /** What encoders send. */
+  get file(): string {
+    return this.#file;
+  }
+
   get rtmpPort(): number {
     return Number(this.#options.RTMP_PORT);
   }
