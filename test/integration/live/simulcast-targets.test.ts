@@ -12,6 +12,8 @@ import { RtmpServer, type RtmpServerOptions } from '#kinora/live/rtmp/rtmp-serve
 import { RtmpSession } from '#kinora/live/rtmp/rtmp-session.js';
 import { Simulcast, type SimulcastDeps } from '#kinora/live/simulcast/simulcast.js';
 import { ConnectionClient, type ConnectionClientOptions } from '#kinora/net/connection-client.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { publishFile } from '../../support/media/publish-file.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { MemoryTarget } from '../../support/memory-target.js';
 import { freePort } from '../../support/servers/free-port.js';
@@ -196,6 +198,29 @@ it('checks the certificate of RTMPS', async () => {
   sendForever(trusted.simulcast);
   await until('frames arrive', () => (target.publications[0]?.packets.length ?? 0) > 5);
   expect(trusted.saved).toEqual(['starting', 'broadcasting']);
+});
+
+it('passes on what Enhanced RTMP encoders send, byte by byte', async () => {
+  const received: Uint8Array[] = [];
+  const sent: Uint8Array[] = [];
+  const keep = (bodies: Uint8Array[], also?: Simulcast): IngestTarget => ({
+    publish: async () => ({
+      ...{ liveStreamId: 'live', end: () => undefined },
+      write: (packet, flvBody) => {
+        bodies.push(Buffer.from(flvBody!));
+        also?.write(packet, flvBody);
+      },
+    }),
+  });
+  const service = await listen({ target: keep(received) });
+  const { simulcast } = open([targetAt(service.port)]);
+  const ingest = await listen({ target: keep(sent, simulcast) });
+  await publishFile(await fixture('hevc-aac.mp4'), `rtmp://127.0.0.1:${ingest.port}/app/${KEY}`);
+  await until('all has arrived', () => received.length >= sent.length);
+  const text = (bodies: readonly Uint8Array[]): string[] => bodies.map((body) => Buffer.from(body).toString('base64'));
+  // Headers come in another order.
+  expect(text(received).sort()).toEqual(text(sent).sort());
+  expect(text(received.slice(3))).toEqual(text(sent.slice(3)));
 });
 
 /** A service that accepts the stream and then reads nothing. */
