@@ -212,6 +212,7 @@ export interface Schema {
     source_validator: string | null;
     input_position: number | null;
     stream_index: number | null;
+    caption_channel: CaptionChannelName | null;
     audio_track_id: string | null;
     language_confidence: number | null;
     progress: number | null;
@@ -533,12 +534,14 @@ export interface RecordingTime {
   readonly type: 'content' | 'slate';
 }
 
+type CaptionChannelName = 'cc1' | 'cc2' | 'cc3' | 'cc4';
+
 /** Captions inside the video of a live stream (CEA-608). */
 export interface EmbeddedSubtitles {
   readonly name?: string;
   readonly passthrough?: string;
   readonly language_code?: string;
-  readonly language_channel?: 'cc1' | 'cc2' | 'cc3' | 'cc4';
+  readonly language_channel?: CaptionChannelName;
 }
 
 /** Subtitles to recognize in a live stream. */

@@ -8,6 +8,7 @@ import { probe } from './analysis/probe.js';
 import { checkSanity } from './analysis/sanity.js';
 import { scoreShots } from './analysis/shot-scores.js';
 import { encodeAudioChunk } from './audio/chunk.js';
+import { readClosedCaptions } from './file/closed-captions.js';
 import { concatenateRecordings } from './file/concatenate.js';
 import { readEmbeddedText } from './file/embedded-text.js';
 import { remux } from './file/remux.js';
@@ -42,6 +43,7 @@ export const handlers: MediaHandlers = {
   concatenate: concatenateRecordings,
   remux,
   'embedded-text': readEmbeddedText,
+  'closed-captions': readClosedCaptions,
   sample: encodeSample,
   'overlay-image': readOverlayImage,
   still: writeStill,

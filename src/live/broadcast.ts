@@ -281,9 +281,9 @@ export class Broadcast {
     { nextSequence, nextDiscontinuity }: Pick<LiveSettings, 'nextSequence' | 'nextDiscontinuity'>,
   ): Promise<Recording> {
     const { blobs, clock } = this.#deps;
-    const { latencyMode } = this.#settings;
+    const { latencyMode, captions } = this.#settings;
     const recording: Recording = await Recording.open({
-      ...{ blobs, clock, assetId, latencyMode },
+      ...{ blobs, clock, assetId, latencyMode, captions },
       logger: this.#logger,
       key: sourceKey(assetId),
       firstSequence: nextSequence,

@@ -17,6 +17,7 @@ const DEADLINES_MS: Record<MediaJob['kind'], number> = {
   concatenate: 30 * 60_000,
   remux: 3 * 3600_000,
   'embedded-text': 3 * 3600_000,
+  'closed-captions': 3 * 3600_000,
   sample: 5 * 60_000,
   'overlay-image': 30_000,
   still: 60_000,

@@ -1,4 +1,5 @@
 import type { ByteRanges, PresentRanges } from '../lib/byte-ranges.js';
+import type { CaptionChannelName } from '../media/captions/caption-decoder.js';
 import type { TimedQuality } from '../media/image/frame-quality.js';
 import type { StillLayout } from '../media/image/geometry.js';
 import type { IndexedFragment } from '../media/mp4/segment-index.js';
@@ -278,6 +279,19 @@ export interface EmbeddedTextJob {
 export interface EmbeddedTextResult {
   /** For each of `streamIndexes`; 0 for a stream without cues. */
   readonly sizesBytes: readonly number[];
+}
+
+/**
+ * Reads closed captions (CEA-608) of H.264 or HEVC video once and writes the cues of each
+ * channel to `outPath`, one after the other, as WebVTT. Its result is that of `embedded-text`.
+ */
+export interface ClosedCaptionsJob {
+  readonly kind: 'closed-captions';
+  readonly source: MediaSource;
+  readonly channels: readonly CaptionChannelName[];
+  /** The time in the file, in seconds, that becomes zero. */
+  readonly zeroSeconds: number;
+  readonly outPath: string;
 }
 
 /** A video with a frame counter, a clock and a beep each second, H.264 + AAC in MP4. */
@@ -576,6 +590,7 @@ export type MediaJob =
   | ConcatenateJob
   | RemuxJob
   | EmbeddedTextJob
+  | ClosedCaptionsJob
   | SampleJob
   | OverlayImageJob
   | StillJob
@@ -604,6 +619,7 @@ export interface MediaResults {
   concatenate: ConcatenateResult;
   remux: { readonly sizeBytes: number };
   'embedded-text': EmbeddedTextResult;
+  'closed-captions': EmbeddedTextResult;
   sample: { readonly sizeBytes: number };
   'overlay-image': OverlayImageResult;
   still: ImageResult;

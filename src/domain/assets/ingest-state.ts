@@ -24,6 +24,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import { recordAssetEvent, recordAssetWarning } from '../asset-view/record-asset-event.js';
 import type { DomainContext } from '../context.js';
 import { failRenditions } from '../renditions/rendition-state.js';
+import { startCaptionTracks } from '../tracks/caption-tracks.js';
 import { type EmbeddedStreams, insertEmbeddedTracks, labelName, languageOf } from '../tracks/embedded-tracks.js';
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
@@ -140,6 +141,7 @@ export class IngestState {
       await insertGeneratedSubtitles(tx, changed);
       await announceSideCars(context, tx, assetId);
       await insertEmbeddedTracks(context, tx, assetId, ready.facts, ready.embedded);
+      await startCaptionTracks(context, tx, assetId, tracks);
       const { chapters } = ready;
       if (chapters.length > 0) await saveChapters(tx, assetId, { id: newId(), chapters });
       const isNews = changed.ready_at?.getTime() === now.getTime();

@@ -1,4 +1,5 @@
 import type { Row } from '../../db/schema.js';
+import type { RecordedCaptions } from '../tracks/caption-tracks.js';
 
 /** The reconnect window of a live stream that has none of its own, in seconds. */
 const DEFAULT_RECONNECT_SECONDS = { standard: 60, reduced: 0, low: 0 } as const;
@@ -34,6 +35,7 @@ export interface LiveSettings {
   readonly maxDurationSeconds: number;
   /** Video that the encoder sends is dropped. */
   readonly audioOnly: boolean;
+  readonly captions: readonly RecordedCaptions[];
   readonly isTest: boolean;
   readonly srtPassphrase: string;
   /** Media sequence number of the first segment of the next broadcast. */
@@ -41,6 +43,17 @@ export interface LiveSettings {
   /** Discontinuities of all broadcasts so far. */
   readonly nextDiscontinuity: number;
 }
+
+/** What the owner says about captions inside the video. */
+export const captionsOf = ({
+  audio_only: audioOnly,
+  embedded_subtitles: entries,
+}: Pick<Row<'live_stream'>, 'audio_only' | 'embedded_subtitles'>): RecordedCaptions[] =>
+  (audioOnly ? [] : (entries ?? [])).map(
+    ({ name = 'Captions', language_code: languageCode = 'und', language_channel: channel = 'cc1', passthrough }) => ({
+      ...{ name, languageCode, channel, passthrough },
+    }),
+  );
 
 /** Media sequence number of the first segment of the next broadcast. */
 export const nextSequenceOf = ({ next_sequence: next }: Pick<Row<'live_stream'>, 'next_sequence'>): number =>
@@ -70,6 +83,7 @@ export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
       ? Math.min(row.max_continuous_duration, MAX_TEST_SECONDS)
       : row.max_continuous_duration,
     audioOnly: row.audio_only,
+    captions: captionsOf(row),
     isTest: row.is_test,
     srtPassphrase: row.srt_passphrase,
     nextSequence: nextSequenceOf(row),

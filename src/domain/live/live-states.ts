@@ -20,9 +20,10 @@ import { type IngestProtocol, insertNewAsset } from '../assets/create-asset.js';
 import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
+import { insertCaptionTracks } from '../tracks/caption-tracks.js';
 import { type EndedBroadcast, endBroadcast, stopSimulcast } from './end-broadcast.js';
 import { hasLiveLease } from './live-lease.js';
-import { type LiveSettings, liveSettingsOf, nextSequenceOf, ownerOf } from './live-settings.js';
+import { captionsOf, type LiveSettings, liveSettingsOf, nextSequenceOf, ownerOf } from './live-settings.js';
 import { readNewAsset } from './new-asset.js';
 import { recordLiveEvent, recordSimulcastEvent } from './record-live-event.js';
 
@@ -304,6 +305,7 @@ export class LiveStates {
       request,
       live: { liveStreamId: stream.id, protocol: stream.ingest_protocol ?? 'whip', startedAt },
     });
+    await insertCaptionTracks(this.#context, tx, asset, captionsOf(stream));
     if (warning) await recordAssetWarning(this.#context, tx, asset, warning);
   }
 

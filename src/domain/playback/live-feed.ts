@@ -1,3 +1,4 @@
+import type { CaptionChannelName } from '../../media/captions/caption-decoder.js';
 import type { ThumbnailParameters } from '../../media/image/parameters.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { Size } from '../../media/plan/ladder.js';
@@ -21,6 +22,13 @@ export interface LiveStills {
   get(parameters: ThumbnailParameters, format: StillFormat): Promise<LiveStill>;
 }
 
+/** Captions inside the video (CEA-608). */
+export interface ClosedCaptions {
+  readonly name: string;
+  readonly languageCode: string;
+  readonly channel: CaptionChannelName;
+}
+
 /**
  * A broadcast as viewers read it, from its first playable segment until the asset is an ordinary
  * one. An interface, because the recording, rungs that are encoded and other servers provide it.
@@ -32,6 +40,8 @@ export interface LiveFeed {
   readonly firstDiscontinuity: number;
   /** Names of the tracks, the copied video first, lower rungs next, audio last. */
   readonly trackNames: readonly string[];
+  /** In all variants. They do not change. */
+  readonly captions: readonly ClosedCaptions[];
   /** Absent when there is no video, or none that can be decoded. */
   readonly stills?: LiveStills | undefined;
   /**

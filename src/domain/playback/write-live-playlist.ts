@@ -35,6 +35,7 @@ export const writeLiveMultivariant = (
     tracks,
     sessionKeys: tags?.ofSession(tracks.some(({ info }) => info.kind === 'video')),
     ...(meta.title !== undefined && { title: meta.title }),
+    captions: live.captions,
     modifiers,
     uri: (child) => {
       const rendition = childName(child);

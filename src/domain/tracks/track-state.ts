@@ -83,11 +83,12 @@ export class TrackState {
     return tracks.filter(({ status, input_position }) => status === 'preparing' && input_position !== null);
   }
 
-  /** The unfinished text tracks that are streams of the asset's file. */
+  /** The unfinished text tracks that are streams of the asset's file, or captions in its video. */
   async listEmbeddedText(assetId: string): Promise<Row<'track'>[]> {
     const tracks = await listTracks(this.#db, [assetId]);
     return tracks.filter(
-      ({ type, status, stream_index }) => type === 'text' && status === 'preparing' && stream_index !== null,
+      ({ type, status, stream_index, caption_channel }) =>
+        type === 'text' && status === 'preparing' && (stream_index !== null || caption_channel !== null),
     );
   }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
-import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import type { ClosedCaptions, LiveFeed } from '../../domain/playback/live-feed.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
@@ -57,6 +57,10 @@ export class EncryptedFeed implements LiveFeed {
 
   get firstDiscontinuity(): number {
     return this.#feed.firstDiscontinuity;
+  }
+
+  get captions(): readonly ClosedCaptions[] {
+    return this.#feed.captions;
   }
 
   track(name: string): LiveTrackState | undefined {

@@ -1,4 +1,4 @@
-import type { LiveFeed } from '../../domain/playback/live-feed.js';
+import type { ClosedCaptions, LiveFeed } from '../../domain/playback/live-feed.js';
 import type { Clock } from '../../lib/clock.js';
 import { LIVE_TIMESCALE } from '../../media/live/frame-grid.js';
 import type { CutPart, EmptySegment, TrackKind } from '../../media/live/live-segmenter.js';
@@ -44,6 +44,8 @@ export interface RecordingOptions {
   readonly key: string;
   readonly assetId: string;
   readonly latencyMode: LatencyMode;
+  /** What the owner of the live stream says about its video. */
+  readonly captions?: readonly ClosedCaptions[];
   /** Media sequence number of the first segment, unless a recording is continued. */
   readonly firstSequence: number;
   readonly firstDiscontinuity: number;
@@ -164,6 +166,10 @@ export class Recording implements LiveFeed {
     });
     const recording: Recording = new Recording(options, writer, soFar);
     return recording;
+  }
+
+  get captions(): readonly ClosedCaptions[] {
+    return this.#options.captions ?? [];
   }
 
   get times(): LiveTimes {

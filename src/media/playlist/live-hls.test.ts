@@ -14,6 +14,7 @@ import {
   liveMultivariantPlaylist,
 } from './live-hls.js';
 import { clipOf, readClip, writeClip } from './live-range.js';
+import type { HlsCaptions } from './multivariant.js';
 import { parsePlaybackModifiers } from './playback-modifiers.js';
 
 const low: LiveTimes = { latencyMode: 'low', targetSeconds: 4, partTargetSeconds: 0.35 };
@@ -299,11 +300,11 @@ test('the multivariant playlist lists the copied rung first', () => {
     new GrowingTrack({ ...liveVideo, name: '270p', width: 480, height: 270, bandwidth: 400_000 }).state,
     new GrowingTrack(liveAudio).state,
   ];
-  const list = (query: Record<string, string>, of = tracks): string[] => {
+  const list = (query: Record<string, string>, of = tracks, captions: HlsCaptions[] = []): string[] => {
     const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, 'live');
     if ('invalid' in modifiers) throw new Error(modifiers.invalid);
     const uri = (child: { kind: string; rendition?: string }) => `live/${child.rendition}`;
-    return liveMultivariantPlaylist({ tracks: of, modifiers, title: 'Harbor', uri }).split('\n');
+    return liveMultivariantPlaylist({ tracks: of, modifiers, title: 'Harbor', captions, uri }).split('\n');
   };
   expect(list({})).toEqual([
     '#EXTM3U',
@@ -325,4 +326,14 @@ test('the multivariant playlist lists the copied rung first', () => {
   expect(names({ add_audio_only: 'true', min_resolution: '720p' })).toEqual(['live/720p', 'live/audio']);
   expect(names({}, tracks.slice(3))).toEqual(['live/audio']);
   expect(names({ redundant_streams: 'true', min_resolution: '720p' })).toEqual(['live/720p', 'live/720p']);
+  const captions = [
+    { name: 'CC', languageCode: 'en', channel: 'cc1' },
+    { name: 'CC', languageCode: 'fr', channel: 'cc3' },
+  ] as const;
+  const captioned = list({}, tracks, [...captions]);
+  const media = captioned.filter((line) => line.includes('TYPE=CLOSED-CAPTIONS')).join('\n');
+  expect(media).toMatch(/NAME="CC",LANGUAGE="en".*INSTREAM-ID="CC1".*\n.*NAME="CC \(2\)".*INSTREAM-ID="CC3"/);
+  const groups = captioned.flatMap((line) => /CLOSED-CAPTIONS=(\S+)/.exec(line)?.[1] ?? []);
+  expect(groups).toEqual(['"cc"', '"cc"', '"cc"']);
+  expect(list({}, tracks.slice(3), [...captions]).join()).not.toContain('CLOSED-CAPTIONS');
 });

@@ -254,7 +254,7 @@ const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[
   ];
 };
 
-export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'sessionKeys' | 'uri'> {
+export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'sessionKeys' | 'captions' | 'uri'> {
   /** The copied video first, lower rungs next, audio last. */
   readonly tracks: readonly LiveTrackState[];
   readonly modifiers: PlaybackModifiers;

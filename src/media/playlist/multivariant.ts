@@ -1,3 +1,4 @@
+import type { CaptionChannelName } from '../captions/caption-decoder.js';
 import type { AudioPlan } from '../plan/plan.js';
 import type { PlaybackModifiers, SegmentWindow } from './playback-modifiers.js';
 
@@ -22,6 +23,13 @@ export interface HlsTextTrack {
   readonly name: string;
   readonly languageCode: string;
   readonly closedCaptions: boolean;
+}
+
+/** Captions that are part of the video (RFC 8216, 4.3.4.1). */
+export interface HlsCaptions {
+  readonly name: string;
+  readonly languageCode: string;
+  readonly channel: CaptionChannelName;
 }
 
 /** A playlist that the multivariant playlist refers to. */
@@ -55,6 +63,8 @@ export interface MultivariantContent {
   /** Ready tracks only, primary first. */
   readonly audioTracks: readonly HlsAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
+  /** In every variant with video, because players expect them in all or none of them. */
+  readonly captions?: readonly HlsCaptions[];
   /** In the order of the playlist. */
   readonly variants: readonly HlsVariant[];
   readonly modifiers: Pick<PlaybackModifiers, 'defaultSubtitlesLang' | 'redundantStreams'>;
@@ -70,6 +80,7 @@ const attributes = (entries: readonly (readonly [string, string | undefined])[])
 
 const AUDIO_GROUP = 'aud';
 const TEXT_GROUP = 'sub';
+const CAPTIONS_GROUP = 'cc';
 const CAPTION_CHARACTERISTICS =
   'public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound';
 
@@ -132,10 +143,26 @@ export const writeMultivariant = (content: MultivariantContent): string => {
       ])}`,
     );
 
+  const captions = hasVideo ? (content.captions ?? []) : [];
+  const captionsName = uniqueNames();
+  for (const { name, languageCode, channel } of captions)
+    lines.push(
+      `#EXT-X-MEDIA:${attributes([
+        ['TYPE', 'CLOSED-CAPTIONS'],
+        ['GROUP-ID', quote(CAPTIONS_GROUP)],
+        ['NAME', captionsName(name)],
+        ['LANGUAGE', quote(languageCode)],
+        ['DEFAULT', 'NO'],
+        ['AUTOSELECT', 'YES'],
+        ['INSTREAM-ID', quote(channel.toUpperCase())],
+        ['CHARACTERISTICS', quote(CAPTION_CHARACTERISTICS)],
+      ])}`,
+    );
+
   const groups: Attributes = [
     ['AUDIO', audioGroup && quote(audioGroup)],
     ['SUBTITLES', textTracks.length > 0 ? quote(TEXT_GROUP) : undefined],
-    ['CLOSED-CAPTIONS', hasVideo ? 'NONE' : undefined],
+    ['CLOSED-CAPTIONS', captions.length > 0 ? quote(CAPTIONS_GROUP) : hasVideo ? 'NONE' : undefined],
   ];
   const writeVariants = (redundant: { readonly redundant?: true }): string[] =>
     content.variants.flatMap((variant) => [

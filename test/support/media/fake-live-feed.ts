@@ -40,6 +40,7 @@ export class FakeLiveFeed implements LiveFeed {
   readonly assetId = 'broadcast';
   readonly times = { latencyMode: 'low', targetSeconds: 4, partTargetSeconds: 0.35 } as const;
   readonly firstDiscontinuity = 0;
+  readonly captions = [];
   readonly trackNames: readonly string[];
   private segments: LiveSegment[] = [];
   private state: LiveTrackState;

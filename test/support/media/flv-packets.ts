@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { AudioPacket, IngestPacket, VideoPacket } from '#kinora/live/ingest.js';
 import { readAudioTag, readVideoTag } from '#kinora/live/rtmp/flv-tags.js';
 
@@ -25,6 +25,21 @@ export const readTags = (path: string): Tag[] => {
     at = end + 4;
   }
   return tags;
+};
+
+/** Replaces the tags of an FLV file. */
+export const replaceTags = (path: string, tags: readonly Tag[]): void => {
+  const header = readFileSync(path).subarray(0, FILE_HEADER_BYTES);
+  const parts = tags.flatMap(({ typeId, ms, payload }) => {
+    const head = Buffer.alloc(TAG_HEADER_BYTES);
+    head[0] = typeId;
+    head.writeUIntBE(payload.length, 1, 3);
+    head.writeUIntBE(ms % 2 ** 24, 4, 3);
+    const size = Buffer.alloc(4);
+    size.writeUInt32BE(TAG_HEADER_BYTES + payload.length);
+    return [head, payload, size];
+  });
+  writeFileSync(path, Buffer.concat([header, ...parts]));
 };
 
 /** The same tags at another time of the encoder's clock. */

@@ -160,6 +160,7 @@ export class FakeBroadcast implements LiveFeed {
   readonly assetId: string;
   readonly times: LiveTimes;
   readonly firstDiscontinuity: number;
+  readonly captions = [];
   readonly trackNames: readonly string[];
   stills: LiveStills | undefined;
   private readonly tracks: Map<string, FakeTrack>;

@@ -102,11 +102,14 @@ export class LiveStation {
     return ((await response.json()) as { data: WireLiveStream }).data;
   }
 
-  /** Sends the file in real time, again and again with `loops`. */
-  publish({ stream_key: key }: Pick<WireLiveStream, 'stream_key'>, { loops = false } = {}): Publisher {
+  /** Sends a file, or its own, in real time, again and again with `loops`. */
+  publish(
+    { stream_key: key }: Pick<WireLiveStream, 'stream_key'>,
+    { loops = false, path = this.#file }: { loops?: boolean; path?: string } = {},
+  ): Publisher {
     const loop = loops ? ['-stream_loop', '-1'] : [];
     const url = `rtmp://127.0.0.1:${this.rtmpPort}/app/${key}`;
-    const publisher = startPublisher(url, ['-re', ...loop, '-i', this.#file, '-c', 'copy']);
+    const publisher = startPublisher(url, ['-re', ...loop, '-i', path, '-c', 'copy']);
     this.#publishers.push(publisher);
     return publisher;
   }

@@ -4,6 +4,7 @@ import { withTemporaryFile } from '../../../lib/temporary-file.js';
 import { originOf } from '../../../media/plan/clip.js';
 import type { Plan } from '../../../media/plan/plan.js';
 import { mediaPriority } from '../../../pool/media-pool.js';
+import type { ClosedCaptionsJob, EmbeddedTextJob } from '../../../pool/protocol.js';
 import { readResult } from '../../../pool/read-result.js';
 import { sourceKey, trackSourceKey } from '../../../storage/keys.js';
 import { ingestTrack } from './ingest-track.js';
@@ -13,8 +14,9 @@ import type { TrackIngestDeps } from './track-source.js';
 const MAX_BYTES = 128 * 2 ** 20;
 
 /**
- * Makes text tracks of `tracks`, which are streams of the asset's file. Their text is read in one
- * pass through the file and stored as the files of the tracks.
+ * Makes text tracks of `tracks`, which are streams of the asset's file, or captions in its video.
+ * Their text is read in one pass through the file for each kind, and stored as the files of the
+ * tracks.
  * @throws KinoraError `invalid_input` for a file that can't be read
  */
 export const ingestEmbeddedText = async (
@@ -26,22 +28,41 @@ export const ingestEmbeddedText = async (
   if (!plan) throw new KinoraError('not_found');
   const unread: Row<'track'>[] = [];
   for (const track of tracks) if (!(await blobs.stat(trackSourceKey(assetId, track.id)))) unread.push(track);
-  if (unread.length > 0) await storeTexts(deps, plan, unread, signal);
+  const streams = unread.filter(({ caption_channel: channel }) => channel === null);
+  if (streams.length > 0) await storeTexts(deps, plan, streams, streamsJob(streams), signal);
+  const captions = unread.filter(({ caption_channel: channel }) => channel !== null);
+  if (captions.length > 0) await storeTexts(deps, plan, captions, captionsJob(captions), signal);
   for (const track of tracks) {
     try {
       await ingestTrack({ ...deps, track, plan: async () => plan, signal });
     } catch (error) {
       if (!isKinoraError(error, 'invalid_input')) throw error;
       logger.warn({ err: error, track_id: track.id }, 'text stream without usable text');
-      await state.fail(track.id, error);
+      await state.fail(track.id, track.caption_channel === null ? error : withoutCaptions(track));
     }
   }
 };
+
+const withoutCaptions = ({ caption_channel: channel }: Row<'track'>): KinoraError =>
+  new KinoraError('invalid_input', { messages: [`The video has no captions in the channel ${channel}.`] });
+
+type TextJob = Pick<EmbeddedTextJob, 'kind' | 'streamIndexes'> | Pick<ClosedCaptionsJob, 'kind' | 'channels'>;
+
+const streamsJob = (tracks: readonly Row<'track'>[]): TextJob => ({
+  kind: 'embedded-text',
+  streamIndexes: tracks.map(({ stream_index }) => stream_index!),
+});
+
+const captionsJob = (tracks: readonly Row<'track'>[]): TextJob => ({
+  kind: 'closed-captions',
+  channels: tracks.map(({ caption_channel }) => caption_channel!),
+});
 
 const storeTexts = async (
   { blobs, pool, temporaryDir }: TrackIngestDeps,
   plan: Plan,
   tracks: readonly Row<'track'>[],
+  job: TextJob,
   signal: AbortSignal,
 ): Promise<void> => {
   const { num, den } = originOf(plan);
@@ -50,13 +71,7 @@ const storeTexts = async (
   try {
     await withTemporaryFile(temporaryDir, async (outPath) => {
       const { sizesBytes } = await pool.run(
-        {
-          kind: 'embedded-text',
-          source: { path: source.path },
-          streamIndexes: tracks.map(({ stream_index }) => stream_index!),
-          zeroSeconds: num / den,
-          outPath,
-        },
+        { ...job, source: { path: source.path }, zeroSeconds: num / den, outPath },
         { priority: mediaPriority.warmUp, signal },
       );
       const bytes = await readResult(outPath, MAX_BYTES);
