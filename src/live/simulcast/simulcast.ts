@@ -8,7 +8,7 @@ import { defaultMetadata, FlvBodies } from '../rtmp/flv-bodies.js';
 import { type Message, SendQueue } from './send-queue.js';
 import { TargetSender, type TargetSenderDeps } from './target-sender.js';
 
-export interface SimulcastDeps extends Pick<TargetSenderDeps, 'pauseMs' | 'stallMs'> {
+export interface SimulcastDeps extends Pick<TargetSenderDeps, 'pauseMs' | 'stallMs' | 'confirmMs'> {
   readonly opener: ConnectionOpener;
   readonly clock: Clock;
   /** Of the live stream. */

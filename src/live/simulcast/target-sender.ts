@@ -23,12 +23,16 @@ export interface TargetSenderDeps {
   readonly pauseMs?: (failures: number) => number;
   /** A service that takes nothing for so long is away; 10 s by default. */
   readonly stallMs?: number;
+  /** `broadcasting` is told when a service has kept the connection so long; 1 s by default. */
+  readonly confirmMs?: number;
 }
 
 /** Half of it or less is random. */
 const PAUSE = { baseMs: 4000, maxMs: 30_000 };
 /** Without a broadcast in between. */
 const MAX_REFUSALS = 6;
+/** Some services accept every stream, and hang up at once when the stream key is wrong. */
+const CONFIRM_MS = 1000;
 /** A service that ends the stream sooner has not accepted it. */
 const ACCEPTED_MS = 10_000;
 
@@ -39,8 +43,8 @@ interface Session {
   connection?: RtmpConnection;
   /** Whether frames were dropped on this connection. */
   hasDropped: boolean;
-  /** Whether a frame was sent on this connection. */
-  hasSent: boolean;
+  /** Set with the first frame that is sent on this connection. */
+  confirming?: NodeJS.Timeout;
 }
 
 /** Sends a broadcast to one target, and connects again when the connection is lost. */
@@ -64,7 +68,7 @@ export class TargetSender {
       this.#deps.onStatus('errored', 'fatal');
       return;
     }
-    const session: Session = { abort: new AbortController(), queue, hasDropped: false, hasSent: false };
+    const session: Session = { abort: new AbortController(), queue, hasDropped: false };
     this.#session = session;
     this.#deps.onStatus('starting');
     this.#run(session).catch((error: unknown) => this.#logger.error({ err: error }, 'simulcast target failed'));
@@ -87,7 +91,8 @@ export class TargetSender {
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;
-    const { connection, queue, abort } = session;
+    const { connection, queue, abort, confirming } = session;
+    clearTimeout(confirming);
     abort.abort();
     if (!connection) return;
     // At most what may wait.
@@ -149,9 +154,10 @@ export class TargetSender {
     connection.onDrain = () => this.#flush(session);
     session.connection = connection;
     session.hasDropped = false;
-    session.hasSent = false;
     this.#flush(session);
     const failure = await connection.lost;
+    clearTimeout(session.confirming);
+    delete session.confirming;
     delete session.connection;
     session.queue.restart();
     return { failure, durationMs: Math.max(1, clock.monotonicMs() - startMs) };
@@ -163,9 +169,8 @@ export class TargetSender {
       const frames = queue.next();
       if (!frames) return;
       for (const each of frames) connection.send(each);
-      if (session.hasSent) continue;
-      session.hasSent = true;
-      this.#deps.onStatus('broadcasting');
+      const { confirmMs = CONFIRM_MS, onStatus } = this.#deps;
+      session.confirming ??= setTimeout(() => onStatus('broadcasting'), confirmMs);
     }
   }
 }

@@ -4,6 +4,7 @@ import { runCli, startCli } from '../../support/processes/run-cli.js';
 import { type Booted, boot } from '../../support/servers/boot.js';
 import { freePort } from '../../support/servers/free-port.js';
 import { until } from '../../support/servers/server-process.js';
+import { api } from '../../support/wire/create-asset.js';
 
 let server: Booted;
 let ingestUrl: string;
@@ -60,6 +61,10 @@ it('a live stream is created, watched while it is on air, completed, disabled, e
   expect(await kinora('disable', id)).toBe(`${id} is disabled.\n`);
   expect(fieldOf(await kinora('show', id), 'status')).toMatch(/^disabled/);
   expect(await kinora('enable', id)).toBe(`${id} is enabled.\n`);
+  const target = { url: 'rtmps://live.example.com/app', stream_key: 'elsewhere' };
+  const targets = `/video/v1/live-streams/${id}/simulcast-targets`;
+  await until('the encoder has gone', async () => (await api(server, 'POST', targets, target)).status === 201);
+  expect(fieldOf(await kinora('show', id), 'simulcast target 1')).toBe('rtmps://live.example.com/app (idle)');
   expect(await kinora('delete', id)).toBe(`${id} is deleted.\n`);
   expect(await watching.exited).toBe(0);
   expect(watching.output()).toMatch(/ {2}video\.live_stream\.deleted\n$/);

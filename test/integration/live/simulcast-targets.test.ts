@@ -13,9 +13,12 @@ import { RtmpSession } from '#kinora/live/rtmp/rtmp-session.js';
 import { Simulcast, type SimulcastDeps } from '#kinora/live/simulcast/simulcast.js';
 import { ConnectionClient, type ConnectionClientOptions } from '#kinora/net/connection-client.js';
 import { fixture } from '../../support/media/fixtures.js';
+import { readFlvPackets } from '../../support/media/flv-packets.js';
 import { publishFile } from '../../support/media/publish-file.js';
+import { readSentPackets } from '../../support/media/sent-packets.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { MemoryTarget } from '../../support/memory-target.js';
+import { startRtmpListener } from '../../support/processes/rtmp-listener.js';
 import { freePort } from '../../support/servers/free-port.js';
 import { selfSigned } from '../../support/servers/self-signed.js';
 import { until } from '../../support/servers/server-process.js';
@@ -73,6 +76,7 @@ const open = (targets: readonly SimulcastTarget[], { client, pauseMs = () => 5, 
       last = last.then(() => change(states, 'live'));
     },
     pauseMs,
+    confirmMs: 50,
     ...(stallMs !== undefined && { stallMs }),
   });
   ends.push(() => simulcast.end());
@@ -89,12 +93,12 @@ const videoAt = (dtsMs: number, isKey: boolean, bytes = 100): IngestPacket => ({
   data: Buffer.alloc(bytes, 1),
 });
 
-/** Sends 50 frames a second, each second a key frame, until it is stopped. */
+/** Sends 50 frames a second, each fifth a key frame, until it is stopped. */
 const sendForever = (simulcast: Simulcast): void => {
   for (const config of configs) simulcast.write(config);
   let frame = 0;
   const timer = setInterval(() => {
-    simulcast.write(videoAt(frame * 20, frame % 50 === 0));
+    simulcast.write(videoAt(frame * 20, frame % 5 === 0));
     frame += 1;
   }, 20);
   ends.push(() => clearInterval(timer));
@@ -119,6 +123,20 @@ it('gives up after six refusals in a row, for the rest of the broadcast', async 
   expect(target.publications).toEqual([]);
   expect(JSON.stringify(logger.lines)).not.toContain(KEY);
   expect(JSON.stringify(logger.lines)).not.toContain('127.0.0.1');
+});
+
+it('takes a service that accepts every stream and hangs up for one that refuses', async () => {
+  const hangingUp: IngestTarget = {
+    publish: async ({ disconnect }) => ({
+      ...{ liveStreamId: 'live', end: () => undefined },
+      write: () => disconnect('not this one'),
+    }),
+  };
+  const { port } = await listen({ target: hangingUp });
+  const { simulcast, saved } = open([targetAt(port)]);
+  sendForever(simulcast);
+  await until('it gives up', () => saved.includes('errored fatal'));
+  expect(saved.slice(0, -1)).toEqual(['starting', ...Array(5).fill('errored normal'), 'errored fatal']);
 });
 
 it('tries a service that is away again and again, and begins with headers and a key frame', async () => {
@@ -197,6 +215,7 @@ it('checks the certificate of RTMPS', async () => {
   const trusted = open([targetAt(port, '127.0.0.1', 'rtmps')], { client: { ca: selfSigned.cert } });
   sendForever(trusted.simulcast);
   await until('frames arrive', () => (target.publications[0]?.packets.length ?? 0) > 5);
+  await until('it broadcasts', () => trusted.saved.length === 2);
   expect(trusted.saved).toEqual(['starting', 'broadcasting']);
 });
 
@@ -221,6 +240,20 @@ it('passes on what Enhanced RTMP encoders send, byte by byte', async () => {
   // Headers come in another order.
   expect(text(received).sort()).toEqual(text(sent).sort());
   expect(text(received.slice(3))).toEqual(text(sent.slice(3)));
+});
+
+it('writes what WebRTC encoders send as other programs read it', async () => {
+  const path = await fixture('h264-aac.flv');
+  const received = join(mkdtempSync(join(tmpdir(), 'simulcast-')), 'received.flv');
+  const port = await freePort();
+  const listener = await startRtmpListener(port, KEY, received);
+  ends.push(() => listener.process.kill('SIGKILL'));
+  const { simulcast, saved } = open([{ ...targetAt(port), url: `rtmp://127.0.0.1:${port}/live` }]);
+  for (const packet of readFlvPackets(path)) simulcast.write(packet);
+  await until('it is sent', () => saved.includes('broadcasting'));
+  await simulcast.end();
+  await listener.ended;
+  expect(await readSentPackets(received)).toEqual(await readSentPackets(path));
 });
 
 /** A service that accepts the stream and then reads nothing. */

@@ -1,13 +1,10 @@
 /** What simulcast targets receive of a broadcast, and what is told about them. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { readSentPackets, type SentPacket } from '../../support/media/sent-packets.js';
+import { type RtmpListener, startRtmpListener } from '../../support/processes/rtmp-listener.js';
 import { freePort } from '../../support/servers/free-port.js';
 import { LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
@@ -20,7 +17,7 @@ interface WithTargets extends WireLiveStream {
 
 let root: string;
 let station: LiveStation;
-const listeners: ChildProcess[] = [];
+const listeners: RtmpListener[] = [];
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'kinora-simulcast-'));
@@ -28,28 +25,17 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   station?.close();
-  for (const listener of listeners) listener.kill('SIGKILL');
+  for (const { process } of listeners) process.kill('SIGKILL');
   await cleanUpServers();
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A service that writes what it receives into a file, until the sender ends the stream. */
-const startListener = (port: number, name: string): { path: string; ended: Promise<unknown> } => {
-  const path = join(root, `${name}.flv`);
-  const url = `rtmp://127.0.0.1:${port}/live/key-of-${name}`;
-  const args = ['-v', 'error', '-f', 'flv', '-listen', '1', '-i', url, '-c', 'copy', '-copyts', path];
-  const listener = spawn(ffmpegPath!, args, { stdio: 'ignore' });
+const pathOf = (name: string): string => join(root, `${name}.flv`);
+const startListener = async (port: number, name: string): Promise<RtmpListener> => {
+  const listener = await startRtmpListener(port, `key-of-${name}`, pathOf(name));
   listeners.push(listener);
-  return { path, ended: once(listener, 'close') };
+  return listener;
 };
-
-/** A connection would be taken for the sender's. */
-const isTaken = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(true));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(false)));
-  });
 
 const told = async (targetId: string): Promise<string[]> =>
   (await eventsOf(station.server, targetId)).map(({ type, data }) =>
@@ -60,8 +46,7 @@ const digests = (packets: readonly SentPacket[]): string[] => packets.map(({ dig
 
 it('brings each frame unchanged to other live streams and services, also to one that comes late', async () => {
   const [other, ports] = [await station.create(), [await freePort(), await freePort()] as const];
-  const whole = startListener(ports[0], 'whole');
-  await until('the service listens', () => isTaken(ports[0]));
+  const whole = await startListener(ports[0], 'whole');
   const stream = (await station.create({
     simulcast_targets: [
       { url: `rtmp://127.0.0.1:${station.rtmpPort}/app`, stream_key: other.stream_key },
@@ -72,9 +57,9 @@ it('brings each frame unchanged to other live streams and services, also to one 
     ],
   })) as WithTargets;
   const [copyId, wholeId, lateId, forbiddenId, srtId] = stream.simulcast_targets.map(({ id }) => id);
-  const publisher = station.publish(stream);
+  const publisher = station.publish(stream, { loops: 1 });
   await until('the late one is tried', async () => (await told(lateId!)).includes('errored normal'));
-  const late = startListener(ports[1], 'late');
+  const late = await startListener(ports[1], 'late');
   await until('it receives the stream', async () => (await told(lateId!)).includes('broadcasting'));
   const { simulcast_targets: targets } = (await station.retrieve(stream)) as WithTargets;
   expect(targets.map(({ status, error_severity: severity }) => [status, severity])).toEqual([
@@ -92,11 +77,16 @@ it('brings each frame unchanged to other live streams and services, also to one 
   for (const id of [forbiddenId, srtId])
     expect(await told(id!)).toEqual(['created', 'starting', 'errored fatal', 'idle']);
 
-  const [sent, received, rest] = await Promise.all([station.file, whole.path, late.path].map(readSentPackets));
-  expect(received).toEqual(sent);
+  const [sent, received, rest] = await Promise.all(
+    [station.file, pathOf('whole'), pathOf('late')].map(readSentPackets),
+  );
+  const twice = (packets: readonly SentPacket[]): string[] => [...digests(packets), ...digests(packets)];
+  expect(received!.video.slice(0, sent!.video.length)).toEqual(sent!.video);
+  expect(received!.audio.slice(0, sent!.audio.length)).toEqual(sent!.audio);
+  expect([digests(received!.video), digests(received!.audio)]).toEqual([twice(sent!.video), twice(sent!.audio)]);
   expect(rest!.video[0]!.isKey).toBe(true);
   expect(rest!.video.length).toBeGreaterThan(30);
-  expect(digests(rest!.video)).toEqual(digests(sent!.video).slice(-rest!.video.length));
+  expect(digests(rest!.video)).toEqual(twice(sent!.video).slice(-rest!.video.length));
 
   const warnings = (await eventsOf(station.server, stream.id)).filter(({ type }) => type.endsWith('.warning'));
   expect(warnings.map(({ data }) => (data.warning as { message: string }).message)).toEqual([
@@ -108,7 +98,7 @@ it('brings each frame unchanged to other live streams and services, also to one 
   const assetId = (await station.retrieve(other)).active_asset_id!;
   for (const { id } of [stream, other]) await api(station.server, 'PUT', `/video/v1/live-streams/${id}/complete`);
   expect(await station.counters(await station.untilPlanned(assetId))).toEqual(
-    Array.from({ length: SESSION_FRAMES }, (_, frame) => frame),
+    Array.from({ length: 2 * SESSION_FRAMES }, (_, frame) => frame % SESSION_FRAMES),
   );
 });
 
@@ -116,8 +106,7 @@ const simulcastLog = (): string => JSON.stringify(station.server.log().filter((l
 
 it('ends the streams of targets when the server stops, and begins them again after it', async () => {
   const port = await freePort();
-  const first = startListener(port, 'first');
-  await until('the service listens', () => isTaken(port));
+  const first = await startListener(port, 'first');
   const url = `rtmp://127.0.0.1:${port}/live`;
   const stream = (await station.create({
     simulcast_targets: [{ url, stream_key: 'key-of-first' }],
@@ -128,7 +117,7 @@ it('ends the streams of targets when the server stops, and begins them again aft
   await until('there is a recording', async () => (await station.retrieve(stream)).active_asset_id !== undefined);
   await station.server.stop();
   await first.ended;
-  startListener(port, 'first-again');
+  await startListener(port, 'first-again');
   await station.start();
   expect((await told(id)).at(-1)).toBe('idle');
   station.publish(stream, { loops: true });

@@ -102,12 +102,12 @@ export class LiveStation {
     return ((await response.json()) as { data: WireLiveStream }).data;
   }
 
-  /** Sends a file, or its own, in real time, again and again with `loops`. */
+  /** Sends a file, or its own, in real time; again and again with `loops`, or so many times more. */
   publish(
     { stream_key: key }: Pick<WireLiveStream, 'stream_key'>,
-    { loops = false, path = this.#file }: { loops?: boolean; path?: string } = {},
+    { loops = false, path = this.#file }: { readonly loops?: boolean | number; readonly path?: string } = {},
   ): Publisher {
-    const loop = loops ? ['-stream_loop', '-1'] : [];
+    const loop = loops === false ? [] : ['-stream_loop', loops === true ? '-1' : String(loops)];
     const url = `rtmp://127.0.0.1:${this.rtmpPort}/app/${key}`;
     const publisher = startPublisher(url, ['-re', ...loop, '-i', path, '-c', 'copy']);
     this.#publishers.push(publisher);
