@@ -102,7 +102,7 @@ export class LiveStation {
     return ((await response.json()) as { data: WireLiveStream }).data;
   }
 
-  /** Sends a file, or its own, in real time; again and again with `loops`, or so many times more. */
+  /** Sends a file, or its own, in real time, again and again or so often more with `loops`. */
   publish(
     { stream_key: key }: Pick<WireLiveStream, 'stream_key'>,
     { loops = false, path = this.#file }: { readonly loops?: boolean | number; readonly path?: string } = {},
