@@ -49,12 +49,14 @@ export class Kinora {
   #newToken: string | undefined;
   #samplePage: Promise<string | undefined> | undefined;
   #ingest: readonly string[] = [];
+  readonly #livePhases: Phases;
 
   constructor(config: Config, overrides: Overrides = {}) {
     const logger = overrides.logger ?? createLogger(config.logLevel, config.logFormat);
     const clock = overrides.clock ?? systemClock;
     const metrics = new Metrics();
     const phases = new Phases(clock, logger);
+    this.#livePhases = new Phases(clock, logger);
     this.#base = { robots, ...overrides, config, logger, clock, metrics, phases };
     this.#logTail = overrides.logTail;
   }
@@ -111,8 +113,13 @@ export class Kinora {
   /** Ends in phases, each within its share of the limit; safe after a failed `start`. */
   async stop(): Promise<void> {
     this.#state = 'stopping';
+    // First, so that others continue its broadcasts while it still passes viewers on to them.
+    const { config, clock, phases } = this.#base;
+    const untilMs = clock.monotonicMs() + config.shutdownLimitMs;
+    await this.#livePhases.end(config.shutdownLimitMs / 2, 'live streams stopped');
+    const leftMs = untilMs - clock.monotonicMs();
     await this.#nodes?.drain();
-    await this.#base.phases.end(this.#base.config.shutdownLimitMs);
+    await phases.end(leftMs, 'server stopped');
   }
 
   async #startServer(): Promise<void> {
@@ -141,7 +148,7 @@ export class Kinora {
     this.#urls = { url: config.publicUrl ?? localUrl, metricsUrl };
     this.#nodes = await this.#joinNodes(parts, localUrl);
     if (config.roles.includes('jobs')) await startJobs(this.#base, parts, localUrl, this.#nodes);
-    this.#ingest = await startLive(this.#base, parts);
+    this.#ingest = await startLive({ ...this.#base, phases: this.#livePhases }, parts);
     await this.#startControl(parts, localUrl);
     this.#state = 'working';
     this.#logStart(parts);

@@ -26,18 +26,26 @@ export const returnedHeaders = ({ headers }: OriginResponse): Record<string, str
     ),
   );
 
+interface PassOptions {
+  /** The response, if it was already fetched. */
+  readonly received?: OriginResponse | undefined;
+  /** The other server learns that the request is that of an edge, which counts what it sends. */
+  readonly namesEdge?: boolean;
+}
+
 /**
- * Sends the response of another server to this request; `received` when it was already fetched.
+ * Sends the response of another server to this request.
  * @throws KinoraError `unavailable` when there is no response
  */
 export const passThrough = async (
   server: Origin,
   request: FastifyRequest,
   reply: FastifyReply,
-  received?: OriginResponse,
+  { received, namesEdge = false }: PassOptions = {},
 ): Promise<FastifyReply> => {
   const { method, url: path, body: sent } = request;
-  const headers = forwardedHeaders(request);
+  const edge = namesEdge ? { [EDGE_HEADER]: request.headers[EDGE_HEADER] } : {};
+  const headers = { ...forwardedHeaders(request), ...edge };
   const response =
     received ?? (await server.fetch({ method, path, headers, body: Buffer.isBuffer(sent) ? sent : undefined }));
   reply.raw.once('close', () => response.body.destroy());

@@ -14,8 +14,9 @@ import type { Logger } from '../telemetry/logger.js';
 import type { IngestPacket, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES, keyFrameAdvice, playersAdvice, slateImageProblem } from './owner-messages.js';
 import { Publisher } from './publisher.js';
-import { Recording } from './recording/recording.js';
+import { Recording, type ReplicaUse } from './recording/recording.js';
 import type { RecordingFailure } from './recording/recording-writer.js';
+import { type ReplicaStore, removeReplica } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import { SessionTimes } from './session-times.js';
 import { Simulcast } from './simulcast/simulcast.js';
@@ -26,6 +27,8 @@ import type { StateLog } from './state-log.js';
 export interface BroadcastDeps {
   readonly states: LiveStates;
   readonly blobs: BlobStore;
+  /** Where recordings are replicated, among several servers. */
+  readonly replicas?: ReplicaStore | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rungs: LiveRungs;
@@ -40,6 +43,14 @@ export interface BroadcastDeps {
   readonly onEnded: () => void;
   /** The end is saved, and no encoder is connected any more. */
   readonly onGone: () => void;
+  /** Another server has the broadcast. */
+  readonly onLost: () => void;
+}
+
+/** A broadcast whose server was stopped or lost. */
+export interface ResumedBroadcast extends Omit<ReplicaUse, 'store'> {
+  readonly isActive: boolean;
+  readonly times: readonly RecordingTime[];
 }
 
 /** A publisher that is silent for longer than this gives way to another one with the same key. */
@@ -139,11 +150,11 @@ export class Broadcast {
     return publisher;
   }
 
-  /** Continues the recording of a broadcast that a stop of the server has interrupted. */
-  async resume(
-    assetId: string,
-    { isActive, times }: { isActive: boolean; times: readonly RecordingTime[] },
-  ): Promise<void> {
+  /**
+   * Continues the recording of a broadcast that a stop of this server has interrupted, or of
+   * another one (`restores`). Encoders connect afterwards.
+   */
+  async resume(assetId: string, { isActive, times, ...replica }: ResumedBroadcast): Promise<void> {
     this.#isActive = isActive;
     this.#assetId = assetId;
     this.#times = new SessionTimes(times);
@@ -153,7 +164,9 @@ export class Broadcast {
       this.#ending = this.#endStored().catch((error: unknown) => this.#logUnsaved(error));
       return;
     }
-    const { durationSeconds } = await this.#open(assetId, this.#settings);
+    const opening = this.#open(assetId, this.#settings, replica);
+    this.#opening = opening.then(() => undefined);
+    const { durationSeconds } = await opening;
     this.#times.endInterrupted(durationSeconds);
     this.#waitForEncoder(Math.max(this.#settings.reconnectSeconds, LEAST_WINDOW_AFTER_RESTART_SECONDS));
     this.#limitDuration();
@@ -193,8 +206,10 @@ export class Broadcast {
     this.#publisher?.close(reason);
   }
 
-  /** Before a restart of the server: the recording can be continued. */
-  async suspend(limitMs: number): Promise<void> {
+  /**
+   * Before a restart of the server: the recording can be continued. True if other servers can, too.
+   */
+  async suspend(limitMs: number): Promise<boolean> {
     const wasEnded = this.isEnded;
     this.#ending ??= Promise.resolve();
     clearTimeout(this.#windowTimer);
@@ -203,10 +218,26 @@ export class Broadcast {
     if (this.#publisher && !wasEnded) this.#endSession();
     this.#publisher?.close('The server is restarting.');
     await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
-    if (!wasEnded) await this.#recording?.suspend();
+    const isReplicated = wasEnded ? this.#isEndSaved : await this.#recording?.suspend(limitMs / 2);
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
     if (wasEnded && !this.#isEndSaved) await this.#recording?.suspend();
+    return isReplicated ?? true;
+  }
+
+  /** Another server has taken the broadcast over: it goes on there. */
+  async abandon(): Promise<void> {
+    if (this.#isEndSaved) return;
+    this.#isEndSaved = true;
+    this.#ending ??= Promise.resolve();
+    clearTimeout(this.#windowTimer);
+    clearTimeout(this.#limitTimer);
+    this.#logger.warn({ asset_id: this.#assetId }, 'live stream taken over by another server');
+    this.#publisher?.close('Another server has taken over.');
+    this.#deps.onLost();
+    await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
+    await this.#recording?.discard();
+    this.#checkGone();
   }
 
   #save<T>(change: (states: LiveStates, liveStreamId: string) => Promise<T>): void {
@@ -267,7 +298,7 @@ export class Broadcast {
       return;
     }
     this.#assetId = recorded.assetId;
-    const recording = await this.#open(recorded.assetId, recorded);
+    const recording = await this.#open(recorded.assetId, recorded, { term: recorded.term, restores: false });
     if (this.isEnded) return;
     this.#beginSession(recording);
     for (const packet of this.#waiting.splice(0)) recording.write(packet);
@@ -279,8 +310,9 @@ export class Broadcast {
   async #open(
     assetId: string,
     { nextSequence, nextDiscontinuity }: Pick<LiveSettings, 'nextSequence' | 'nextDiscontinuity'>,
+    replica: Omit<ReplicaUse, 'store'>,
   ): Promise<Recording> {
-    const { blobs, clock } = this.#deps;
+    const { blobs, clock, replicas: store } = this.#deps;
     const { latencyMode, captions } = this.#settings;
     const recording: Recording = await Recording.open({
       ...{ blobs, clock, assetId, latencyMode, captions },
@@ -288,6 +320,7 @@ export class Broadcast {
       key: sourceKey(assetId),
       firstSequence: nextSequence,
       firstDiscontinuity: nextDiscontinuity,
+      replica: store && { store, ...replica },
       events: {
         playable: () => {
           this.#activating = Promise.resolve().then(() => this.#activate(recording));
@@ -463,13 +496,16 @@ export class Broadcast {
     const { states, log } = this.#deps;
     const { liveStreamId, isTest } = this.#settings;
     await log.save(async () => {
+      // Its file would replace that of the other server.
+      if ((await states.lost([liveStreamId])).length > 0) return this.abandon();
       const completed = await complete();
       if (this.#assetId === undefined) return;
       await states.ended(liveStreamId, { ...completed, recordingTimes: this.#times.content }, { disables: isTest });
     });
+    if (this.#isEndSaved) return;
     this.#isEndSaved = true;
     this.#checkGone();
-    await this.#removeSlateImage();
+    await Promise.all([this.#removeSlateImage(), this.#removeReplica()]);
   }
 
   async #removeSlateImage(): Promise<void> {
@@ -479,6 +515,17 @@ export class Broadcast {
       await this.#deps.slates.removeImage(this.#assetId);
     } catch (error) {
       this.#logger.warn({ err: error, asset_id: this.#assetId }, 'slate image not removed');
+    }
+  }
+
+  /** What fails is removed with the asset. */
+  async #removeReplica(): Promise<void> {
+    const { replicas } = this.#deps;
+    if (!replicas || this.#assetId === undefined) return;
+    try {
+      await removeReplica(replicas, this.#assetId);
+    } catch (error) {
+      this.#logger.warn({ err: error, asset_id: this.#assetId }, 'replica of a recording not removed');
     }
   }
 

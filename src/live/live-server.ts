@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DisconnectReason, LiveControl } from '../domain/live/live-control.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
-import type { InterruptedBroadcast, LiveStates } from '../domain/live/live-states.js';
+import type { AbandonedBroadcast, InterruptedBroadcast, LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isUnavailable } from '../lib/unavailable.js';
@@ -12,6 +12,7 @@ import { AttemptLimit } from './attempt-limit.js';
 import { Broadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES } from './owner-messages.js';
+import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
@@ -43,6 +44,9 @@ const CHECK_DISK_MS = 1000;
 const MAX_CONNECTIONS = 60;
 /** A database that is silent for longer does not keep the encoder of a broadcast waiting. */
 const KEY_LOOKUP_MS = 2000;
+/** An encoder that waits longer for its recording to be read back tries again. */
+const TAKEOVER_WAIT_MS = 8000;
+const TAKEOVER_RETRY_MS = 2000;
 /** Requests that end a broadcast do not wait longer until that is stored. */
 const END_WAIT_MS = 10_000;
 
@@ -68,6 +72,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
   #states: LiveStates | undefined;
   /** Of this server among several. */
   #ownerId: string | undefined;
+  #replicas: ReplicaStore | undefined;
+  /** By live stream; each resolves with whether this server has it now. */
+  readonly #takeovers = new Map<string, Promise<boolean>>();
+  #isHandedOver = false;
 
   constructor(deps: LiveServerDeps) {
     this.#deps = deps;
@@ -82,19 +90,20 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     const { logger } = this.#deps;
     this.#states = states;
     this.#ownerId = ownerId;
+    if (ownerId !== undefined) this.#replicas = replicaStoreOf(this.#deps.blobs);
     this.#deps.onChanged();
     const interrupted = await states.interrupted();
     this.#diskTimer = setInterval(() => void this.#checkDisk(), CHECK_DISK_MS).unref();
-    const resume = async ({ settings, assetId, isActive, recordingTimes: times }: InterruptedBroadcast) => {
+    const resume = async (broadcast: InterruptedBroadcast) => {
+      const { assetId, settings } = broadcast;
       const { liveStreamId } = settings;
       if (assetId === undefined) {
         await states.disconnected(liveStreamId, { recordingTimes: [] });
         return;
       }
       try {
-        await this.#broadcastOf(settings).resume(assetId, { isActive, times });
+        await this.#resume(broadcast, { restores: false });
       } catch (error) {
-        this.#broadcasts.delete(liveStreamId);
         logger.error({ err: error, live_stream_id: liveStreamId, asset_id: assetId }, 'live stream not continued');
       }
     };
@@ -107,8 +116,89 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     this.#states = undefined;
     clearInterval(this.#diskTimer);
     for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all([...this.#broadcasts.values()].map((broadcast) => broadcast.suspend(limitMs)));
+    const broadcasts = [...this.#broadcasts.values()];
+    const replicated = await Promise.all(broadcasts.map((broadcast) => broadcast.suspend(limitMs)));
+    this.#isHandedOver = this.#ownerId !== undefined && replicated.every(Boolean);
     await this.#deps.rungs.stop();
+    if (!this.#isHandedOver) return;
+    // Viewers are passed on to the server that continues.
+    this.#byAsset.clear();
+    this.#byStream.clear();
+    this.#deps.onChanged();
+  }
+
+  /** Whether others lack nothing of what this server had, after `stop`. */
+  get isHandedOver(): boolean {
+    return this.#isHandedOver;
+  }
+
+  /**
+   * Takes over what servers have left that do not run any more, and drops what others have taken
+   * from this one. Called every few seconds among several servers.
+   */
+  async follow(): Promise<void> {
+    const states = this.#states;
+    if (!states) return;
+    for (const id of await states.lost([...this.#broadcasts.keys()])) await this.#broadcasts.get(id)?.abandon();
+    for (const abandoned of await states.abandoned()) void this.takeOver(abandoned);
+  }
+
+  /**
+   * Continues what another server has left. Resolves with whether this server has the live stream
+   * now: not while the other one has its lease.
+   */
+  takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
+    const { liveStreamId } = abandoned;
+    const running = this.#takeovers.get(liveStreamId);
+    if (running) return running;
+    const takeover = this.#takeOver(abandoned)
+      .catch((error: unknown) => {
+        this.#deps.logger.error({ err: error, live_stream_id: liveStreamId }, 'live stream not taken over');
+        return false;
+      })
+      .finally(() => this.#takeovers.delete(liveStreamId));
+    this.#takeovers.set(liveStreamId, takeover);
+    return takeover;
+  }
+
+  async #takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
+    const { logger, rungs } = this.#deps;
+    const states = this.#states;
+    const taken = await states?.takeOver(abandoned);
+    if (!taken) return false;
+    if (taken === 'free' || taken.assetId === undefined) return true;
+    const { assetId } = taken;
+    const { liveStreamId } = taken.settings;
+    logger.info(
+      { live_stream_id: liveStreamId, asset_id: assetId, owner: abandoned.ownerId },
+      'live stream taken over',
+    );
+    // Of an earlier time with the broadcast.
+    this.#warnOfFailure(rungs.sweep((id) => id !== assetId));
+    while (this.#states) {
+      try {
+        await this.#resume(taken, { restores: true });
+        return true;
+      } catch (error) {
+        logger.error({ err: error, live_stream_id: liveStreamId, asset_id: assetId }, 'live stream not continued');
+        if (!isUnavailable(error)) {
+          await states!.giveUp(liveStreamId);
+          return true;
+        }
+        await pause(TAKEOVER_RETRY_MS, undefined, { ref: false });
+      }
+    }
+    return false;
+  }
+
+  async #resume(broadcast: InterruptedBroadcast, { restores }: { readonly restores: boolean }): Promise<void> {
+    const { settings, assetId, isActive, recordingTimes: times, term } = broadcast;
+    try {
+      await this.#broadcastOf(settings).resume(assetId!, { isActive, times, term, restores });
+    } catch (error) {
+      this.#broadcasts.delete(settings.liveStreamId);
+      throw error;
+    }
   }
 
   async publish(request: PublishRequest): Promise<Publication | Refusal> {
@@ -117,17 +207,15 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       const isDiskFull = await this.#isDiskFull();
       if (!this.#states) return { reason: 'unavailable', message: 'The server is restarting.' };
       if (!settings) return { reason: 'unknown_key', message: 'No live stream has this stream key.' };
-      const { liveStreamId, ownerId } = settings;
+      const { liveStreamId } = settings;
       if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled, liveStreamId };
       if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full, liveStreamId };
       if (this.#connections.isReached(liveStreamId)) {
         const message = 'The encoder connects too often; try again in a minute.';
         return { reason: 'rate_limited', message, liveStreamId };
       }
-      if (ownerId !== undefined && this.#ownerId !== undefined && ownerId !== this.#ownerId) {
-        const message = 'Another server has the broadcast of this live stream.';
-        if (!(await this.#states.release(liveStreamId, ownerId))) return { reason: 'in_use', message, liveStreamId };
-      }
+      const refusal = await this.#own(settings);
+      if (refusal) return refusal;
       const accepted = this.#broadcastOf(settings).connect(request);
       if ('reason' in accepted) return { ...accepted, liveStreamId };
       this.#connections.add(liveStreamId);
@@ -136,6 +224,19 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       if (!isUnavailable(error)) throw error;
       return { reason: 'unavailable', message: 'The server can not check the stream key now. Try again.' };
     }
+  }
+
+  /** Makes sure that this server may receive the live stream. */
+  async #own({ liveStreamId, ownerId }: LiveSettings): Promise<Refusal | undefined> {
+    const isOther = ownerId !== undefined && this.#ownerId !== undefined && ownerId !== this.#ownerId;
+    const takeover = isOther ? this.takeOver({ liveStreamId, ownerId }) : this.#takeovers.get(liveStreamId);
+    if (!takeover) return undefined;
+    const has = await Promise.race([takeover, pause(TAKEOVER_WAIT_MS, 'reading' as const, { ref: false })]);
+    if (has === true) return undefined;
+    if (has === false)
+      return { reason: 'in_use', message: 'Another server has the broadcast of this live stream.', liveStreamId };
+    const message = 'The recording of another server is being read back. Try again.';
+    return { reason: 'unavailable', message, liveStreamId };
   }
 
   complete(liveStreamId: string): Promise<boolean> {
@@ -200,6 +301,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
         ...this.#deps,
         log,
         states: this.#states!,
+        replicas: this.#replicas,
         onPlayable: (feed) => {
           assetId = feed.assetId;
           this.#byAsset.set(assetId, feed);
@@ -209,6 +311,14 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
         },
         onEnded: () => {
           if (assetId !== undefined) this.#forgetLater(liveStreamId, assetId);
+        },
+        onLost: () => {
+          if (assetId === undefined) return;
+          const feed = this.#byAsset.get(assetId);
+          this.#byAsset.delete(assetId);
+          if (this.#byStream.get(liveStreamId) === feed) this.#byStream.delete(liveStreamId);
+          if (feed) this.#warnOfFailure(this.#deps.rungs.close(feed));
+          this.#deps.onChanged();
         },
         onGone: () => {
           if (this.#broadcasts.get(liveStreamId) !== broadcast) return;

@@ -27,8 +27,8 @@ export class Phases {
     this.#phases.push(phase);
   }
 
-  /** Ends the parts in reverse order. */
-  async end(limitMs: number): Promise<void> {
+  /** Ends the parts in reverse order, and logs `message`. */
+  async end(limitMs: number, message: string): Promise<void> {
     if (this.#phases.length === 0) return;
     const startedMs = this.#clock.monotonicMs();
     for (const { name, end } of this.#phases.splice(0).reverse()) {
@@ -37,14 +37,14 @@ export class Phases {
       const phaseMs = Math.max(MIN_PHASE_MS, (limitMs - (this.#clock.monotonicMs() - startedMs)) / 2);
       try {
         const milliseconds = phaseMs + GRACE_MS;
-        const message = `timed out after ${Math.round(milliseconds)} ms`;
-        await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message });
+        const timeout = `timed out after ${Math.round(milliseconds)} ms`;
+        await pTimeout(Promise.resolve(end(phaseMs)), { milliseconds, message: timeout });
       } catch (error) {
         // The later phases, which close the database and release the lock, are more important than
         // this failure.
         this.#logger.error({ err: error, phase: name }, 'shutdown phase failed');
       }
     }
-    this.#logger.info({ elapsed_ms: this.#clock.monotonicMs() - startedMs }, 'server stopped');
+    this.#logger.info({ elapsed_ms: this.#clock.monotonicMs() - startedMs }, message);
   }
 }

@@ -43,6 +43,11 @@ export class SharedLiveControl implements LiveControl {
     return live.has(liveStreamId) ? live.disconnect(liveStreamId, reason) : this.#call({ liveStreamId, reason });
   }
 
+  #run({ liveStreamId, reason }: LiveCall): Promise<boolean> {
+    const { live } = this.#deps;
+    return reason ? live.disconnect(liveStreamId, reason) : live.complete(liveStreamId);
+  }
+
   async #call(call: LiveCall): Promise<boolean> {
     const { nodes, database } = this.#deps;
     const stream = await findLiveStream(database.queryable, call.liveStreamId);
@@ -52,7 +57,10 @@ export class SharedLiveControl implements LiveControl {
     const owner = nodes.owners.ofEarly(ownerId);
     if (!owner) {
       // Its encoder is not connected, and finds out by itself that its key has changed.
-      if (call.reason === 'stream key reset' || !(await hasLiveLease(database.queryable, ownerId))) return true;
+      if (call.reason === 'stream key reset') return true;
+      const { live } = this.#deps;
+      if (!(await hasLiveLease(database.queryable, ownerId)))
+        return (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) ? this.#run(call) : true;
       throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
     }
     const body = JSON.stringify(call);

@@ -144,7 +144,9 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
     );
     if (parts.robots) await app.register(parts.robots.fileRoutes);
     if (config.edgeSecret !== undefined)
-      await app.register(edgeOriginRoutes({ isEdge, playables, rows: accessRowsOf(database), deliveries }));
+      await app.register(
+        edgeOriginRoutes({ isEdge, owners: nodes?.owners, playables, rows: accessRowsOf(database), deliveries }),
+      );
     await app.register(
       streamRoutes({
         opener,

@@ -48,18 +48,25 @@ const readOwnerId = async (dataDir: string): Promise<string> => {
   return id;
 };
 
-/** Other servers leave the broadcasts of this one alone while it has its lease. */
+/**
+ * Other servers leave the broadcasts of this one alone while it has its lease, and it leaves theirs
+ * alone.
+ */
 const keepLiveLease = async ({ config, logger, phases }: Base, { live, database }: Parts): Promise<string> => {
   const db = database.queryable;
   const ownerId = await readOwnerId(config.dataDir);
   await renewLiveLease(db, ownerId);
+  const renew = async (): Promise<void> => {
+    await renewLiveLease(db, ownerId);
+    await live.follow();
+  };
   const timer = setInterval(() => {
-    renewLiveLease(db, ownerId).catch((error: unknown) => logger.warn({ err: error }, 'live lease not renewed'));
+    renew().catch((error: unknown) => logger.warn({ err: error }, 'live lease not renewed'));
   }, RENEW_LIVE_LEASE_MS).unref();
   const end = async (): Promise<void> => {
     clearInterval(timer);
     // A lease that is not given back ends by itself.
-    if (live.isIdle) await releaseLiveLease(db, ownerId).catch(() => undefined);
+    if (live.isIdle || live.isHandedOver) await releaseLiveLease(db, ownerId).catch(() => undefined);
   };
   phases.push({ name: 'lease of live streams', end });
   return ownerId;

@@ -26,6 +26,13 @@ export interface BlobStore {
   delete(key: string): Promise<void>;
   /** Removes every blob and unfinished write below `prefix` (a whole key segment). */
   deletePrefix(prefix: string): Promise<void>;
+  /**
+   * The blobs below `prefix` (a whole key segment), in any order. Absent when blobs are files of
+   * this machine: nobody else lists them.
+   */
+  list?(prefix: string): AsyncIterable<{ readonly key: string; readonly sizeBytes: number }>;
+  /** Removes what unfinished writes of other servers have sent of a blob that is stored now. */
+  abortUploads?(key: string): Promise<void>;
   /** Removes the unfinished writes below `prefix` (a whole key segment), but no blobs. */
   discardUnfinished(prefix: string): Promise<void>;
   /**

@@ -17,6 +17,8 @@ export const overlayImageKey = (assetId: string, position: number): string =>
   `assets/${assetId}/overlay-${position}.image`;
 /** The pixels of the overlay of input `position` (media/overlay/file.ts). */
 export const overlayKey = (assetId: string, position: number): string => `assets/${assetId}/overlay-${position}.rgba`;
+/** What is recorded of a broadcast so far, for other servers, until its end. */
+export const liveReplicaPrefix = (assetId: string): string => `assets/${assetId}/live`;
 /** The image of the slate of a broadcast, until its end. */
 export const slateImageKey = (assetId: string): string => `assets/${assetId}/slate.image`;
 /** The file of a track that is not part of the source. */

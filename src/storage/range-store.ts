@@ -22,6 +22,8 @@ export class RangeStore implements RangeBlobStore {
   readonly isLocal: boolean;
   readonly resumeShared: BlobStore['resumeShared'];
   readonly discardShared: BlobStore['discardShared'];
+  readonly list: BlobStore['list'];
+  readonly abortUploads: BlobStore['abortUploads'];
   private readonly sources = new Map<string, StagedRangeSource>();
   private lastVersion = 0;
 
@@ -29,6 +31,8 @@ export class RangeStore implements RangeBlobStore {
     this.isLocal = blobs.isLocal;
     this.resumeShared = blobs.resumeShared?.bind(blobs);
     this.discardShared = blobs.discardShared?.bind(blobs);
+    this.list = blobs.list?.bind(blobs);
+    this.abortUploads = blobs.abortUploads?.bind(blobs);
   }
 
   async openLocal(key: string, needed?: ByteRanges): Promise<LocalBlob> {

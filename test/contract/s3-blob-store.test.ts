@@ -102,6 +102,20 @@ describe.runIf(swiftPath)('on S3', () => {
     expect(await store.stat('assets/a/source')).toBeUndefined();
   });
 
+  it('lists blobs, and removes what servers that were lost have sent of one', async () => {
+    proxy.faults = {};
+    const { store, objects } = await openStore(proxy.url, 'lost');
+    for (const key of ['assets/a/live/1-0', 'assets/a/live/1-5', 'assets/a/source'])
+      await store.put(key, Buffer.from(key));
+    const listed: string[] = [];
+    for await (const { key, sizeBytes } of store.list('assets/a/live')) listed.push(`${key} ${sizeBytes}`);
+    expect(listed.sort()).toEqual(['assets/a/live/1-0 17', 'assets/a/live/1-5 17']);
+    await objects.beginParts('assets/a/source');
+    await objects.beginParts('assets/a/source-2');
+    await store.abortUploads('assets/a/source');
+    expect((await objects.listParts('')).map(({ key }) => key)).toEqual(['assets/a/source-2']);
+  });
+
   it('commits what a killed process had written', async () => {
     proxy.faults = {};
     const { store, reopen } = await openStore(proxy.url, 'killed');

@@ -28,6 +28,10 @@ export interface EdgeDelivery {
   readonly count: number;
   /** In all. */
   readonly bytes: number;
+  /** A segment or a part of a broadcast. */
+  readonly live?: true;
+  /** Another server has passed it on to the one with the broadcast. */
+  readonly passed?: true;
 }
 
 /** In one call. */

@@ -40,7 +40,7 @@ export class EdgeReports {
   }
 
   #add(sent: EdgeDelivery): void {
-    const key = `${sent.playbackId} ${sent.rendition} ${sent.file}`;
+    const key = `${sent.playbackId} ${sent.rendition} ${sent.file} ${sent.live ?? ''}`;
     const before = this.#counted.get(key);
     if (!before && this.#counted.size >= MAX_WAITING) {
       if (!this.#isDropping)

@@ -2,11 +2,11 @@ import type { Queryable } from '../../db/database.js';
 import { isLeased, releaseLease, takeLease } from '../../db/tables/server/node.js';
 
 /**
- * For how long the broadcasts of a server wait for it. Longer than a restart takes: recordings are
- * on its disk until they end.
+ * For how long the broadcasts of a server wait for it, before another one continues them from their
+ * replicas: hls.js asks three times within 20 s. A server that stops gives its lease back at once.
  */
-const LEASE_SECONDS = 60;
-export const RENEW_LIVE_LEASE_MS = 10_000;
+const LEASE_SECONDS = 15;
+export const RENEW_LIVE_LEASE_MS = 5000;
 
 const nameOf = (ownerId: string): string => `live ${ownerId}`;
 
@@ -14,9 +14,9 @@ const nameOf = (ownerId: string): string => `live ${ownerId}`;
 export const renewLiveLease = (db: Queryable, ownerId: string): Promise<boolean> =>
   takeLease(db, { name: nameOf(ownerId), holder: ownerId, seconds: LEASE_SECONDS });
 
-/** For a server that stops without broadcasts: nothing waits for it. */
+/** For a server that stops: others may continue its broadcasts. */
 export const releaseLiveLease = (db: Queryable, ownerId: string): Promise<void> =>
   releaseLease(db, { name: nameOf(ownerId), holder: ownerId });
 
-/** Whether a server has run within the last minute. */
+/** Whether a server still runs, as far as others know. */
 export const hasLiveLease = (db: Queryable, ownerId: string): Promise<boolean> => isLeased(db, nameOf(ownerId));

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../../db/database.js';
+import type { Database, Queryable, Transaction } from '../../db/database.js';
 import type { RecordingTime, Row } from '../../db/schema.js';
 import { findAssetById, updateAssetRow } from '../../db/tables/assets/asset.js';
 import { updatePreparing } from '../../db/tables/assets/asset-ingest.js';
@@ -12,6 +12,7 @@ import {
   updateLiveStreamRow,
   updateSimulcastTarget,
 } from '../../db/tables/live/live-stream.js';
+import { readDatabaseMs } from '../../db/tables/server/node.js';
 import { newId } from '../../lib/ids.js';
 import { describeLiveAsset, type LiveFacts } from '../../media/plan/asset-properties.js';
 import { hashSecret } from '../access/secret-hash.js';
@@ -39,6 +40,14 @@ export interface InterruptedBroadcast {
   /** Since when the encoder is away; undefined when it was connected. */
   readonly disconnectedAt: Date | undefined;
   readonly recordingTimes: readonly RecordingTime[];
+  /** See `RecordingReplica`. */
+  readonly term: number;
+}
+
+/** What a server has left that does not run any more. */
+export interface AbandonedBroadcast {
+  readonly liveStreamId: string;
+  readonly ownerId: string;
 }
 
 /** A service that gets a copy of each broadcast. */
@@ -57,6 +66,8 @@ export interface StartedRecording {
   /** Numbers with which the broadcast begins. */
   readonly nextSequence: number;
   readonly nextDiscontinuity: number;
+  /** See `RecordingReplica`. */
+  readonly term: number;
 }
 
 /**
@@ -86,30 +97,49 @@ export class LiveStates {
   }
 
   /**
-   * Frees a live stream of a server that has not run for a minute; false while it may come back.
-   * What it has recorded is lost, because it is on the disk of that server until its end.
+   * Makes this server the owner of a live stream whose owner has no lease any more. Returns what is
+   * to be continued, or `free` when there is nothing; undefined while another server has it.
    */
-  async release(liveStreamId: string, ownerId: string): Promise<boolean> {
-    let assetId: string | null = null;
-    const isFree = await this.#database.transaction(async (tx) => {
+  async takeOver({ liveStreamId, ownerId }: AbandonedBroadcast): Promise<InterruptedBroadcast | 'free' | undefined> {
+    const taken = await this.#database.transaction(async (tx) => {
       const stream = await lockLiveStream(tx, liveStreamId);
       // Deleted, ended, or taken over meanwhile.
-      if (!stream || ownerOf(stream) !== ownerId) return stream !== undefined && this.#mayChange(stream);
-      if (await hasLiveLease(tx, ownerId)) return false;
-      assetId = stream.active_asset_id;
-      await updateLiveStreamRow(tx, liveStreamId, {
-        connected: false,
-        recording: false,
-        disconnected_at: this.#context.clock.now(),
-        node_id: this.#nodeId,
-      });
+      if (!stream || ownerOf(stream) !== ownerId) return stream && this.#mayChange(stream) ? 'free' : undefined;
+      if (await hasLiveLease(tx, ownerId)) return undefined;
+      const disconnectedAt = stream.disconnected_at ?? this.#context.clock.now();
+      const change = { connected: false, recording: false, disconnected_at: disconnectedAt, node_id: this.#nodeId };
+      await updateLiveStreamRow(tx, liveStreamId, change);
       if (stream.connected) await recordLiveEvent(this.#context, tx, 'disconnected', liveStreamId);
-      const hasEnded = await endBroadcast(this.#context, tx, stream);
-      if (!hasEnded) await stopSimulcast(this.#context, tx, liveStreamId, stream.environment_id);
-      return true;
+      await stopSimulcast(this.#context, tx, liveStreamId, stream.environment_id);
+      if (stream.active_asset_id === null) return 'free';
+      return this.#interrupted(tx, { ...stream, ...change });
     });
-    if (assetId !== null) this.#context.onPlayableChanged(assetId);
-    return isFree;
+    return taken;
+  }
+
+  /** Broadcasts of servers without a lease. */
+  async abandoned(): Promise<AbandonedBroadcast[]> {
+    const db = this.#database.queryable;
+    const others = (await listBroadcasts(db, null)).flatMap((stream) => {
+      const ownerId = ownerOf(stream);
+      return ownerId === undefined || ownerId === this.#nodeId ? [] : [{ liveStreamId: stream.id, ownerId }];
+    });
+    const owners = [...new Set(others.map(({ ownerId }) => ownerId))];
+    const running = new Set<string>();
+    for (const ownerId of owners) if (await hasLiveLease(db, ownerId)) running.add(ownerId);
+    return others.filter(({ ownerId }) => !running.has(ownerId));
+  }
+
+  /** Which of these live streams other servers have taken over. */
+  async lost(liveStreamIds: readonly string[]): Promise<string[]> {
+    if (this.#nodeId === null || liveStreamIds.length === 0) return [];
+    const broadcasts = await listBroadcasts(this.#database.queryable, null);
+    return broadcasts.filter((row) => liveStreamIds.includes(row.id) && !this.#mayChange(row)).map(({ id }) => id);
+  }
+
+  /** Ends a broadcast of this server that can't be continued; its asset becomes an error. */
+  giveUp(liveStreamId: string): Promise<boolean> {
+    return this.#change(liveStreamId, (tx, stream) => endBroadcast(this.#context, tx, stream));
   }
 
   /** False when the live stream was deleted or disabled: the encoder must be refused. */
@@ -142,8 +172,8 @@ export class LiveStates {
       if (stream.status === 'disabled') return false;
       const assetId = stream.active_asset_id ?? newId();
       const isNew = stream.active_asset_id === null;
-      const nextSequence = nextSequenceOf(stream);
-      const started = { assetId, isNew, nextSequence, nextDiscontinuity: stream.next_discontinuity };
+      const numbers = { nextSequence: nextSequenceOf(stream), nextDiscontinuity: stream.next_discontinuity };
+      const started = { assetId, isNew, ...numbers, term: await readDatabaseMs(tx) };
       if (stream.recording && !isNew) return started;
       if (isNew) await this.#createAsset(tx, stream, assetId, startedAt);
       else if (recordingTimes) await this.#setTimes(tx, assetId, recordingTimes);
@@ -280,20 +310,21 @@ export class LiveStates {
   /** Broadcasts of this server that a stop of it has interrupted. */
   async interrupted(): Promise<InterruptedBroadcast[]> {
     const db = this.#database.queryable;
-    return Promise.all(
-      (await listBroadcasts(db, this.#nodeId)).map(async (stream) => {
-        const asset = stream.active_asset_id === null ? undefined : await findAssetById(db, stream.active_asset_id);
-        return {
-          settings: liveSettingsOf(stream),
-          assetId: asset?.id,
-          protocol: stream.ingest_protocol ?? 'whip',
-          startedAt: asset?.created_at ?? stream.created_at,
-          isActive: asset?.status === 'ready',
-          disconnectedAt: stream.connected ? undefined : (stream.disconnected_at ?? undefined),
-          recordingTimes: asset?.recording_times ?? [],
-        };
-      }),
-    );
+    return Promise.all((await listBroadcasts(db, this.#nodeId)).map((stream) => this.#interrupted(db, stream)));
+  }
+
+  async #interrupted(db: Queryable, stream: Row<'live_stream'>): Promise<InterruptedBroadcast> {
+    const asset = stream.active_asset_id === null ? undefined : await findAssetById(db, stream.active_asset_id);
+    return {
+      settings: liveSettingsOf(stream),
+      assetId: asset?.id,
+      protocol: stream.ingest_protocol ?? 'whip',
+      startedAt: asset?.created_at ?? stream.created_at,
+      isActive: asset?.status === 'ready',
+      disconnectedAt: stream.connected ? undefined : (stream.disconnected_at ?? undefined),
+      recordingTimes: asset?.recording_times ?? [],
+      term: await readDatabaseMs(db),
+    };
   }
 
   async #createAsset(tx: Transaction, stream: Row<'live_stream'>, assetId: string, startedAt: Date): Promise<void> {

@@ -5,6 +5,7 @@ import type { EdgeLookups } from '../../domain/edge/edge-lookups.js';
 import type { EdgeReports } from '../../domain/edge/edge-reports.js';
 import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { AccessCheck } from '../../domain/playback/access-check.js';
+import { LIVE_VERSION } from '../../domain/playback/write-live-playlist.js';
 import { isInClip, renditionChild } from '../../domain/playback/write-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -38,6 +39,14 @@ type SegmentRequest = FastifyRequest<{ Params: Params; Querystring: Query }>;
 const PLAN = /^[1-9]\d{0,5}$/;
 const RENDITION = /^(?!text-|images$)[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
 const FILE = /^(init\.mp4|(0|[1-9]\d{0,6})\.m4s)$/;
+const LIVE_FILE = /^(init-\d{1,9}\.mp4|\d{1,9}(\.\d{1,4})?\.m4s)$/;
+/**
+ * In keys, in place of the generation of a plan. Numbers of segments grow over all broadcasts of a
+ * live stream, so files of two broadcasts never have the same key.
+ */
+const LIVE_PLAN = 0;
+/** Of files after a takeover. */
+const LIVE_VERSION_TEXT = /^[0-9a-z]{1,12}$/;
 const SIGNED_CONTROL = 'private, max-age=3600';
 const PUBLIC_CONTROL = 'public, max-age=31536000, immutable';
 /** Segments take at most some tens of MiB. */
@@ -49,8 +58,10 @@ const MAX_SEGMENT_BYTES = 256 * 1024 * 1024;
 const NOT_KEPT = new Error('the answer of the origin is not kept');
 
 /**
- * Segments, which are cached once for all viewers: the signature of each viewer is checked here and
- * not part of the key. `forward` sends everything else.
+ * Segments, and parts of broadcasts, which are cached once for all viewers: the signature of each
+ * viewer is checked here and not part of the key. Viewers who wait for a part that does not exist
+ * yet are one request at the origin. `forward` sends everything else, such as clips of broadcasts,
+ * whose limits only the origin knows.
  */
 export const edgeSegments = (
   app: FastifyInstance,
@@ -94,16 +105,22 @@ export const edgeSegments = (
 
   const sendSegment = async (request: SegmentRequest, reply: FastifyReply): Promise<unknown> => {
     const { playbackId, plan, rendition, file } = request.params;
-    if (!PLAN.test(plan) || !RENDITION.test(rendition) || !FILE.test(file)) return forward(request, reply);
+    const isLive = plan === LIVE_VERSION;
+    const version = isLive ? lastOf(request.query.v) : undefined;
+    const isKept = isLive
+      ? LIVE_FILE.test(file) && !request.query.clip && LIVE_VERSION_TEXT.test(version ?? '0')
+      : PLAN.test(plan) && FILE.test(file);
+    if (!isKept || !RENDITION.test(rendition)) return forward(request, reply);
     const row = isId(playbackId) ? await lookups.playbackIds.find(playbackId) : undefined;
     if (!row) throw new KinoraError('not_found');
     if (cacheTag !== undefined) reply.header(cacheTag, row.assetId);
     if (row.policy !== 'public') reply.header('cache-control', 'private, no-cache');
-    const clip = lastOf(request.query.segments);
+    const clip = isLive ? undefined : lastOf(request.query.segments);
     const { signed } = await access.checkChild(row, accessRequest(request), renditionChild(plan, rendition, clip));
-    if (signed && !isInClip(file, clip)) throw rejection('Token signature is invalid');
+    if (signed && !isLive && !isInClip(file, clip)) throw rejection('Token signature is invalid');
 
-    const key = { assetId: playbackId, plan: Number(plan), rendition, file };
+    const name = version === undefined ? file : `${version}-${file}`;
+    const key = { assetId: playbackId, plan: isLive ? LIVE_PLAN : Number(plan), rendition, file: name };
     const left = abortWhenLeft(reply);
     const produce = async (production: Production) => production.commit(key, await fetchSegment(request, production));
     const cached = await cache.get(key, produce, { signal: left }).catch((error: unknown) => {
@@ -117,8 +134,8 @@ export const edgeSegments = (
     reply.header('cache-control', signed ? SIGNED_CONTROL : PUBLIC_CONTROL);
     const isAudio = rendition === AUDIO_RENDITION || alternateAudioTrack(rendition) !== undefined;
     return sendFile(request, reply, cached, isAudio ? 'audio/mp4' : 'video/mp4', (bytes, isWhole) => {
-      if (isWhole && bytes === cached.sizeBytes && file !== 'init.mp4')
-        reports.count({ playbackId, rendition, file, bytes });
+      if (isWhole && bytes === cached.sizeBytes && file.endsWith('.m4s'))
+        reports.count({ playbackId, rendition, file, bytes, ...(isLive && { live: true }) });
     });
   };
 

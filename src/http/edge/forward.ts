@@ -18,7 +18,7 @@ const MAX_FRESH_SECONDS = 60;
 /** Responses that must be validated each time: many requests of one moment are one. */
 const VALIDATED_FRESH_SECONDS = 1;
 
-/** Media of broadcasts: the origin counts each delivery. */
+/** Media of broadcasts, where it could not be kept: the origin counts each delivery. */
 const LIVE_MEDIA = /^\/[^/?]+\/live\/[^/?]+\/[^/?]+\.m4s(\?|$)/;
 /** The origin is asked without `Accept-Encoding`, so this selects nothing. */
 const isSameForAll = (vary: unknown): boolean =>
@@ -108,7 +108,7 @@ export class Forwarder {
       response!.body.destroy();
       return send(request, reply, cached);
     }
-    return passThrough(this.#origin, request, reply, response);
+    return passThrough(this.#origin, request, reply, { received: response });
   }
 
   /** Undefined for a response that may not be cached; its body is not read then. */

@@ -11,13 +11,18 @@ import {
 import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { AccessRows } from '../../domain/playback/access-check.js';
 import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
-import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
+import type { Origin, OriginRequest } from '../../net/fetch-origin.js';
+import type { Owners } from '../internal/proxy-to-owner.js';
+import { liveDelivery } from '../stream/live-segments.js';
 
 export interface EdgeOriginDeps {
   readonly isEdge: (header: unknown) => boolean;
+  /** Servers that may have a broadcast, if there are several. */
+  readonly owners?: Pick<Owners, 'ofEarly'> | undefined;
   readonly playables: PlayableFinder;
   readonly rows: AccessRows;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
@@ -42,7 +47,8 @@ const readDeliveries = (body: unknown): EdgeDelivery[] => {
 };
 
 /** What edges ask this server. Others are told that there is nothing. */
-export const edgeOriginRoutes = ({ isEdge, playables, rows, deliveries }: EdgeOriginDeps): FastifyPluginAsync => {
+export const edgeOriginRoutes = (deps: EdgeOriginDeps): FastifyPluginAsync => {
+  const { isEdge, playables, rows, deliveries } = deps;
   return async (app) => {
     app.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store');
@@ -65,17 +71,36 @@ export const edgeOriginRoutes = ({ isEdge, playables, rows, deliveries }: EdgeOr
     });
 
     app.post(DELIVERIES_PATH, async (request, reply) => {
-      for (const { playbackId, rendition, file, count, bytes } of readDeliveries(request.body)) {
+      const reported = readDeliveries(request.body);
+      const remote = new Map<Origin, EdgeDelivery[]>();
+      const counted: Delivery[] = [];
+      for (const delivery of reported) {
+        const { playbackId, rendition, file, count, bytes, live, passed } = delivery;
         const playable = await playables.find(playbackId);
         // Deleted in the meantime.
-        if (!playable?.plan) continue;
-        const additional = await playables.findAdditional(playable, rendition);
-        const delivered = segmentDelivery(playable.plan, rendition, file, additional);
-        const { environmentId, assetId } = playable;
+        if (!playable) continue;
+        const { environmentId, assetId, liveStreamId, plan } = playable;
+        const owner = live && !passed && !playable.live ? deps.owners?.ofEarly(liveStreamId ?? assetId) : undefined;
+        if (owner) remote.set(owner, [...(remote.get(owner) ?? []), { ...delivery, passed: true }]);
+        const delivered = live
+          ? playable.live && liveDelivery(playable.live, rendition, file)
+          : plan && segmentDelivery(plan, rendition, file, await playables.findAdditional(playable, rendition));
         if (delivered)
-          deliveries.count({ environmentId, assetId, ...delivered, seconds: delivered.seconds * count, bytes });
+          counted.push({ environmentId, assetId, ...delivered, seconds: delivered.seconds * count, bytes });
       }
+      // First, because the edge repeats the whole call when this fails.
+      const token = { [EDGE_HEADER]: request.headers[EDGE_HEADER], 'content-type': 'application/json' };
+      for (const [owner, body] of remote) await passOn(owner, token, body);
+      for (const delivery of counted) deliveries.count(delivery);
       return reply.code(204).send();
     });
   };
+};
+
+/** @throws KinoraError `unavailable` */
+const passOn = async (owner: Origin, headers: OriginRequest['headers'], body: EdgeDelivery[]): Promise<void> => {
+  const sent = { method: 'POST', path: DELIVERIES_PATH, headers, body: JSON.stringify(body) };
+  const { status, body: received } = await owner.fetch(sent);
+  received.destroy();
+  if (status !== 204) throw new KinoraError('unavailable', { details: { stage: DELIVERIES_PATH, status } });
 };

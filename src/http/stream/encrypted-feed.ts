@@ -81,7 +81,9 @@ export class EncryptedFeed implements LiveFeed {
     const track = this.track(name)?.info.kind;
     if (!track) return undefined;
     const { configurationId } = this.#keys;
-    const id = [this.assetId, configurationId, name, segment, part ?? ''].join(' ');
+    const state = this.#feed.track(name);
+    const version = state?.segments[segment - (state.segments[0]?.number ?? 0)]?.version ?? state?.version;
+    const id = [this.assetId, configurationId, name, segment, part, version].join(' ');
     const encrypt = async (): Promise<Uint8Array | undefined> => {
       const clear = await this.#feed.read(name, segment, part);
       // The segment is known by now.

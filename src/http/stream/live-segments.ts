@@ -1,20 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import type { Access } from '../../domain/playback/access-check.js';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import { isInLiveClip, type LivePlayable, liveRange } from '../../domain/playback/write-live-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 import type { LivePart, LiveSegment, LiveTrackInfo, LiveTrackState } from '../../media/live/live-track.js';
 import { videoTier } from '../../media/plan/asset-properties.js';
-import { initConfig } from '../../media/playlist/live-hls.js';
+import { initConfig, versionText } from '../../media/playlist/live-hls.js';
 import type { OpenedBroadcast } from './live-encryption.js';
 import { immutableFor } from './playback-opener.js';
 import { sendFile } from './send-file.js';
-import { abortWhenLeft } from './viewer-routes.js';
+import { abortWhenLeft, type Query } from './viewer-routes.js';
 
 export interface LiveSegmentsDeps {
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
+  /** Whether a header is that of an edge, which counts what it sends. */
+  readonly isEdge?: ((header: unknown) => boolean) | undefined;
 }
 
 /** A file in the URL of a track. */
@@ -30,18 +34,19 @@ const WAIT_TARGETS = 3;
 
 /** Sends what playlists of broadcasts refer to, from memory, and counts it. */
 export class LiveSegments {
-  private readonly deliveries: Pick<DeliveryCounter, 'count'>;
+  private readonly deps: LiveSegmentsDeps;
 
-  constructor({ deliveries }: LiveSegmentsDeps) {
-    this.deliveries = deliveries;
+  constructor(deps: LiveSegmentsDeps) {
+    this.deps = deps;
   }
 
   async send(
-    request: FastifyRequest,
+    request: FastifyRequest<{ Querystring: Query }>,
     reply: FastifyReply,
     opened: OpenedBroadcast,
     { rendition, file, clip }: { readonly rendition: string; readonly file: string; readonly clip: string | undefined },
   ): Promise<unknown> {
+    const { deliveries, isEdge } = this.deps;
     const { playable, access } = opened;
     const { live } = playable;
     const target = parseFile(file);
@@ -54,14 +59,17 @@ export class LiveSegments {
     // The client has disconnected.
     if (left.aborted) return reply.hijack();
     const state = live.track(rendition)!;
-    if (!bytes) throw new KinoraError('not_found');
+    const version = versionText(versionOf(state, target));
+    // Another file had this name before its server was lost.
+    if (!bytes || lastOf(request.query.v) !== version) throw new KinoraError('not_found');
     checkClip(playable, access, state, target, clip);
     reply.header('cache-control', immutableFor(opened));
-    const etag = `"${live.assetId}-${rendition}-${file}"`;
+    const etag = `"${[live.assetId, rendition, file, ...(version ? [version] : [])].join('-')}"`;
     const sent = { etag, sizeBytes: bytes.length, acquire: async () => ({ bytes, release: () => undefined }) };
     return sendFile(request, reply, sent, `${state.info.kind}/mp4`, (sizeBytes, isWhole) => {
-      const delivered = isWhole && sizeBytes === bytes.length ? deliveryOf(live, state, target) : undefined;
-      if (delivered) this.deliveries.count({ environmentId: playable.environmentId, ...delivered, bytes: sizeBytes });
+      const isCounted = isWhole && sizeBytes === bytes.length && !isEdge?.(request.headers[EDGE_HEADER]);
+      const delivered = isCounted ? deliveryOf(live, state, target) : undefined;
+      if (delivered) deliveries.count({ environmentId: playable.environmentId, ...delivered, bytes: sizeBytes });
     });
   }
 }
@@ -72,6 +80,9 @@ const parseFile = (file: string): LiveFile | undefined => {
   if (segment === undefined) return undefined;
   return { kind: 'media', segment: Number(segment), part: part === undefined ? undefined : Number(part) };
 };
+
+const versionOf = ({ segments }: LiveTrackState, { segment }: LiveFile): number | undefined =>
+  segments[segment - (segments[0]?.number ?? 0)]?.version;
 
 /** Undefined when there is no such file. Waits for the part that comes next. */
 const readFile = async (
@@ -109,6 +120,17 @@ const checkClip = (
   if (!signed || kind === 'init') return;
   if (!isInLiveClip(playable.live, state, segment, liveRange(playable, clip)))
     throw rejection('Token signature is invalid');
+};
+
+/** The usage of a whole file in the URL of a track; undefined for files that are not counted. */
+export const liveDelivery = (
+  live: LiveFeed,
+  rendition: string,
+  file: string,
+): Omit<Delivery, 'environmentId' | 'bytes'> | undefined => {
+  const target = parseFile(file);
+  const state = live.track(rendition);
+  return target && state && deliveryOf(live, state, target);
 };
 
 /** Segments and parts with frames count, or those with audio if there is no video. */

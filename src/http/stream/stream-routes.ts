@@ -53,7 +53,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
     const liveEncryption = new LiveEncryption({ contentKeys, streamUrl, logger: deps.logger });
     const livePlaylists = new LivePlaylists();
-    const liveSegments = new LiveSegments({ deliveries });
+    const liveSegments = new LiveSegments({ deliveries, isEdge: deps.isEdge });
     const sender = new SegmentSender({ producer, contentKeys, deliveries, isEdge: deps.isEdge });
 
     const route = acceptViewers(app);

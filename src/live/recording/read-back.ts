@@ -67,6 +67,7 @@ class RecordReader {
   fact(fact: RecordingFact): void {
     if (fact.type === 'start') this.#start = fact;
     else if (fact.type === 'session') this.#isSlate = fact.kind === 'slate';
+    else if (fact.type === 'takeover') this.#tracks.takeOver(fact.version);
     else if (fact.type === 'target') this.#targetSeconds = fact.targetSeconds;
     else if (fact.type === 'empty') this.#tracks.of(fact.track)?.addEmpty(fact);
     else if (fact.type === 'video-config') this.#addVideo(fact);

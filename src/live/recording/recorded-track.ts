@@ -55,15 +55,22 @@ export class RecordedTrack {
   #segmentBytes = 0;
   #info: LiveTrackInfo;
   #hasEnded = false;
+  #version: number | undefined;
   #state: LiveTrackState | undefined;
 
-  constructor(info: LiveTrackInfo, read: ReadFile) {
+  constructor(info: LiveTrackInfo, read: ReadFile, version?: number) {
     this.#info = info;
     this.#read = read;
+    this.#version = version;
   }
 
   get state(): LiveTrackState {
-    this.#state ??= { info: this.#info, segments: this.#segments, ended: this.#hasEnded };
+    this.#state ??= {
+      info: this.#info,
+      segments: this.#segments,
+      ended: this.#hasEnded,
+      ...(this.#version !== undefined && { version: this.#version }),
+    };
     return this.#state;
   }
 
@@ -85,6 +92,15 @@ export class RecordedTrack {
 
   get completeCount(): number {
     return this.#segments.length - (this.#segments.at(-1)?.complete === false ? 1 : 0);
+  }
+
+  /** Another server continues: the last segment, which may have had more parts, ends. */
+  takeOver(version: number): void {
+    this.complete();
+    this.#version = version;
+    const last = this.#segments.pop();
+    if (last) this.#segments.push({ ...last, version });
+    this.#changed();
   }
 
   /** What later configurations change. */
@@ -214,7 +230,8 @@ export class RecordedTrack {
     const { segment: number, startTicks, durationTicks, wallMs, config, discontinuity, independent, open } = part;
     const times = { number, startTicks, durationTicks, wallMs };
     const starts = { independent, ...(open && { open }) };
-    this.#segments.push({ ...times, ...starts, config, discontinuity, parts, complete: false });
+    const version = this.#version !== undefined && { version: this.#version };
+    this.#segments.push({ ...times, ...starts, config, discontinuity, parts, complete: false, ...version });
     this.#firstParts.push(this.#offsets.length);
   }
 

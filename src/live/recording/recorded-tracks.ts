@@ -9,6 +9,8 @@ import { type ReadFile, RecordedTrack } from './recorded-track.js';
 export class RecordedTracks {
   readonly #readFile: ReadFile;
   readonly #tracks: Partial<Record<TrackKind, RecordedTrack>> = {};
+  /** See `LiveSegment`. */
+  #version: number | undefined;
 
   constructor(readFile: ReadFile) {
     this.#readFile = readFile;
@@ -37,12 +39,18 @@ export class RecordedTracks {
     return this.all.find(({ state }) => state.info.name === name);
   }
 
+  takeOver(version: number): void {
+    this.#version = version;
+    for (const track of this.all) track.takeOver(version);
+  }
+
   addVideoConfig(number: number, { facts, reorderTicks, frameRate, isSlate }: CutVideoConfig): void {
     const { codecs, width, height } = facts;
     const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
     this.#tracks.video ??= new RecordedTrack(
       { name: rungName(facts), kind: 'video', timescale: LIVE_TIMESCALE, codecs, bandwidth: 0, width, height },
       this.#readFile,
+      this.#version,
     );
     this.#tracks.video.inits[number] = liveVideoInit(facts, reorderTicks);
     // What is announced of the track is that of the content.
@@ -54,6 +62,7 @@ export class RecordedTracks {
     this.#tracks.audio ??= new RecordedTrack(
       { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },
       this.#readFile,
+      this.#version,
     );
     this.#tracks.audio.inits[number] = liveAudioInit(facts, timescale);
     this.#tracks.audio.update({ codecs, channels });

@@ -81,6 +81,13 @@ export class RecordingWriter {
     return this.#write.read(offset, length);
   }
 
+  /** Makes the records that are written durable. Returns where the last one ends. */
+  async sync(): Promise<number> {
+    const end = this.#writtenBytes;
+    await this.#write.sync();
+    return end;
+  }
+
   /** Writes everything that waits, also what an earlier try could not. @throws what prevents it */
   async drain(): Promise<void> {
     while (this.#running) await this.#running;

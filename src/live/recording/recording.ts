@@ -16,7 +16,7 @@ import {
 import { type RecordingMovie, writeRecordingMovie } from '../../media/live/recording-movie.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import { hasReached, isPlayable } from '../../media/playlist/live-hls.js';
-import type { BlobStore } from '../../storage/blob-store.js';
+import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
 import { type ContentFormat, type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
@@ -25,6 +25,7 @@ import { type RecordedSoFar, readBack } from './read-back.js';
 import { RecordedTracks } from './recorded-tracks.js';
 import { RecordingLimits } from './recording-limits.js';
 import { type RecordingFailure, RecordingWriter } from './recording-writer.js';
+import { RecordingReplica, type ReplicaStore, replicatedBytes, restoreReplica } from './replica.js';
 
 /** What the owner of a recording does about it. Called synchronously from `write`, but `failed`. */
 export interface RecordingEvents {
@@ -49,9 +50,19 @@ export interface RecordingOptions {
   /** Media sequence number of the first segment, unless a recording is continued. */
   readonly firstSequence: number;
   readonly firstDiscontinuity: number;
+  /** Among several servers. */
+  readonly replica?: ReplicaUse | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: RecordingEvents;
+}
+
+export interface ReplicaUse {
+  readonly store: ReplicaStore;
+  /** See `RecordingReplica`. */
+  readonly term: number;
+  /** The recording was begun elsewhere: it is continued from the replica. */
+  readonly restores: boolean;
 }
 
 export interface FinishedRecording {
@@ -92,6 +103,7 @@ export class Recording implements LiveFeed {
   /** Nothing more is recorded. */
   #isClosed = false;
   #isCommitted = false;
+  #replica: RecordingReplica | undefined;
   #movie: RecordingMovie | undefined;
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
@@ -113,6 +125,7 @@ export class Recording implements LiveFeed {
     this.#writer = writer;
     this.#waiters = new PartWaiters(() => clock.monotonicMs());
     this.#tracks = soFar?.tracks ?? new RecordedTracks((offset, length) => this.#readFile(offset, length));
+    if (options.replica?.restores) this.#tracks.takeOver(options.replica.term);
     this.#times = {
       latencyMode,
       targetSeconds: targetSeconds ?? leastSeconds,
@@ -146,26 +159,30 @@ export class Recording implements LiveFeed {
    * @throws KinoraError `unavailable` when the file is being written
    */
   static async open(options: RecordingOptions): Promise<Recording> {
-    const { blobs, key, clock, latencyMode, firstSequence, firstDiscontinuity } = options;
+    const { blobs, key, clock, assetId, logger, replica } = options;
     const write = await blobs.resumeWrite(key);
-    const soFar = await readBack(write, (offset, length) => recording.#readFile(offset, length));
-    if (!soFar) {
-      if (write.offsetBytes > 0) await write.restart();
-      const wallMs = clock.now().getTime();
-      await write.write(writeRecordingStart());
-      await write.write(
-        writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }),
-      );
+    try {
+      const readFile = (offset: number, length: number): Promise<Uint8Array> => recording.#readFile(offset, length);
+      const { soFar, replicated } = await openFile(options, write, readFile);
+      const writer = new RecordingWriter(write, {
+        clock,
+        reopen: () => blobs.resumeWrite(key),
+        onFailure: (failure, error) => recording.#fail(failure, error),
+      });
+      const recording: Recording = new Recording(options, writer, soFar);
+      if (replica) {
+        const { store, term } = replica;
+        recording.#replica = new RecordingReplica({
+          ...{ store, term, assetId, logger },
+          fromBytes: replicated,
+          source: writer,
+        });
+      }
+      return recording;
+    } catch (error) {
+      await write.suspend().catch(() => undefined);
+      throw error;
     }
-    for (const record of soFar?.missing ?? []) await write.write(writeFact({ type: 'empty', ...record }));
-    await write.flush();
-    const writer = new RecordingWriter(write, {
-      clock,
-      reopen: () => blobs.resumeWrite(key),
-      onFailure: (failure, error) => recording.#fail(failure, error),
-    });
-    const recording: Recording = new Recording(options, writer, soFar);
-    return recording;
   }
 
   get captions(): readonly ClosedCaptions[] {
@@ -292,6 +309,7 @@ export class Recording implements LiveFeed {
       return undefined;
     }
     const { bytes, durationSeconds } = this.#movie;
+    await this.#replica?.stop();
     const { sizeBytes } = await this.#writer.commit(bytes, writeRecordsEnd(recordsEnd));
     this.#isCommitted = true;
     this.#movie = undefined;
@@ -299,18 +317,24 @@ export class Recording implements LiveFeed {
     return { durationSeconds, sizeBytes };
   }
 
-  /** Ends the session and keeps the file, so that another process continues it. */
-  async suspend(): Promise<void> {
+  /**
+   * Ends the session and keeps the file, so that another process continues it. True if other
+   * servers can, too: everything was replicated within `limitMs`.
+   */
+  async suspend(limitMs = 0): Promise<boolean> {
     this.endSession();
     this.#isClosed = true;
     this.#waiters.notify();
     await this.#writer.drain();
+    const isReplicated = (await this.#replica?.finish(limitMs)) ?? false;
     await this.#writer.suspend();
+    return isReplicated;
   }
 
-  /** Removes the file. */
+  /** Removes the file, but no replica. */
   async discard(): Promise<void> {
     this.#close();
+    await this.#replica?.stop();
     await this.#writer.discard();
   }
 
@@ -434,3 +458,28 @@ export class Recording implements LiveFeed {
     events.failed(failure, error);
   }
 }
+
+/** Reads what was recorded before, or begins. `replicated` is how much of that the replica has. */
+const openFile = async (
+  { assetId, clock, latencyMode, firstSequence, firstDiscontinuity, replica }: RecordingOptions,
+  write: LocalWrite,
+  readFile: (offset: number, length: number) => Promise<Uint8Array>,
+): Promise<{ readonly soFar: RecordedSoFar | undefined; readonly replicated: number }> => {
+  if (replica?.restores) {
+    // A file of an earlier time with the recording.
+    await write.restart();
+    await restoreReplica(replica.store, assetId, write);
+  }
+  const soFar = await readBack(write, readFile);
+  if (!soFar && write.offsetBytes > 0) await write.restart();
+  const replicated = replica ? Math.min(await replicatedBytes(replica.store, assetId), write.offsetBytes) : 0;
+  if (!soFar) {
+    const wallMs = clock.now().getTime();
+    await write.write(writeRecordingStart());
+    await write.write(writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }));
+  }
+  for (const record of soFar?.missing ?? []) await write.write(writeFact({ type: 'empty', ...record }));
+  if (replica?.restores) await write.write(writeFact({ type: 'takeover', version: replica.term }));
+  await write.flush();
+  return { soFar, replicated };
+};

@@ -150,7 +150,7 @@ export class RungFeed implements LiveFeed {
       const bandwidth = Math.max(of.info.bandwidth, this.#plan.leastBandwidth);
       const info = { ...of.info, name: this.#plan.copyName!, bandwidth };
       const segments = rest ? [...of.segments.slice(0, at), ...rest.state.segments.slice(at)] : of.segments;
-      const state = { info, segments, ended: (rest?.state ?? of).ended };
+      const state = { ...of, info, segments, ended: (rest?.state ?? of).ended };
       this.#copy = { of, rest: rest?.state, state };
     }
     return this.#copy.state;

@@ -95,7 +95,7 @@ export class RungTrack {
       ended === this.#state.ended &&
       (current[0]?.parts.length ?? 0) === (last?.complete === false ? last.parts.length : 0);
     if (isSame) return false;
-    this.#state = { ...this.#state, segments: [...this.#settled, ...current], ended };
+    this.#state = { ...this.#state, segments: [...this.#settled, ...current], ended, version: copy.version };
     return true;
   }
 

@@ -37,6 +37,11 @@ export interface LiveSegment {
   readonly complete: boolean;
   /** The track has no frames in it: it has no file. */
   readonly gap?: true;
+  /**
+   * Of its files: viewers may know other ones with this number, from a server that was lost before
+   * it could store them.
+   */
+  readonly version?: number;
 }
 
 export interface LiveTrackInfo {
@@ -61,6 +66,8 @@ export interface LiveTrackState {
   readonly segments: readonly LiveSegment[];
   /** No segment or part follows. */
   readonly ended: boolean;
+  /** Of the segments that follow; see `LiveSegment`. */
+  readonly version?: number | undefined;
 }
 
 export type LatencyMode = 'standard' | 'reduced' | 'low';

@@ -42,6 +42,8 @@ export type RecordingFact =
       readonly timescale: number;
     }
   | { readonly type: 'target'; readonly targetSeconds: number }
+  /** Another server continues: what follows is of this `LiveSegment.version`. */
+  | { readonly type: 'takeover'; readonly version: number }
   | ({ readonly type: 'empty' } & EmptyRecord);
 
 export type SessionKind = 'content' | 'slate';

@@ -6,7 +6,6 @@ import {
   existingPlace,
   hasReached,
   initConfig,
-  initNumber,
   isPlayable,
   isTooFarAhead,
   type LivePlaylistInput,
@@ -170,11 +169,30 @@ test('a dependent segment takes the promise from the whole broadcast', () => {
   expect(write(track.state, { range: 'event' })).toContain('URI="21.0.m4s",INDEPENDENT=YES');
 });
 
+test('after a takeover, files have other URLs than those that the lost server may have sent', () => {
+  const { state } = grown(2, 5);
+  const segments = [state.segments[0]!, { ...state.segments[1]!, version: 71 }];
+  const urls = (query: string): string[] =>
+    lines({ ...state, segments, version: 71 }, { query }).flatMap(
+      (line) => /URI="([^"]*)"/.exec(line)?.[1] ?? (line.startsWith('#') ? [] : line),
+    );
+  const parts = (number: number, ending: string): string[] =>
+    [...Array(6).keys()].map((part) => `${number}.${part}.${ending}`);
+  expect(urls('')).toEqual([
+    ...['init-5.mp4', ...parts(5, 'm4s'), '5.m4s', ...parts(6, 'm4s?v=1z'), '6.m4s?v=1z', '7.0.m4s?v=1z', ''],
+  ]);
+  expect(urls('?signature=x')).toContain('6.m4s?signature=x&v=1z');
+  const place = { segment: 12, part: 0 };
+  expect([isTooFarAhead(state, low, place), isTooFarAhead({ ...state, version: 71 }, low, place)]).toEqual([
+    true,
+    false,
+  ]);
+});
+
 test('an init segment has the number of the first segment that needs it', () => {
   const track = grown(2, 5);
   track.segment(6, PART, { config: 1, discontinuity: true });
   track.segment(6, PART, { config: 0, discontinuity: true });
-  expect([initNumber(track.state, 0), initNumber(track.state, 1)]).toEqual([5, 7]);
   expect([5, 6, 7, 8, 9, 4].map((number) => initConfig(track.state, number))).toEqual([
     0,
     undefined,

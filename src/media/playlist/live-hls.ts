@@ -40,6 +40,8 @@ const HOLD_BACK_PARTS = 3;
 const PART_TARGETS = 3;
 /** Segments that a request may be ahead of the playlist (RFC 8216bis, 6.2.5.2). */
 const MAX_AHEAD = 2;
+/** The same after a takeover: what players know beyond the playlist may be lost. */
+const MAX_LOST = 8;
 /** A player that gets fewer parts and no segment takes the playlist for empty. */
 const LEAST_PARTS = 3;
 const MICROSECONDS = 1_000_000;
@@ -77,13 +79,13 @@ export const hasReached = (state: LiveTrackState, wanted: LivePlace): boolean =>
 
 /** Whether a request waits for something that is too far away to wait for. */
 export const isTooFarAhead = (
-  { segments }: LiveTrackState,
+  { segments, version }: LiveTrackState,
   { partTargetSeconds = 1 }: LiveTimes,
   { segment, part = 0 }: LivePlace,
 ): boolean => {
   const last = segments.at(-1);
   if (!last) return false;
-  if (segment > last.number + MAX_AHEAD) return true;
+  if (segment > last.number + MAX_AHEAD + (version === undefined ? 0 : MAX_LOST)) return true;
   // The Advance Part Limit.
   const aheadParts = partTargetSeconds < 1 ? Math.ceil(3 / partTargetSeconds) : 3;
   return segment === last.number && part >= last.parts.length + aheadParts;
@@ -95,15 +97,22 @@ export const isPlayable = ({ segments, ended }: LiveTrackState, times: LiveTimes
   (hasParts(times) && (segments[0]?.parts.length ?? 0) >= LEAST_PARTS) ||
   (ended && segments.length > 0);
 
-/** The number in the name of the init segment: that of the first segment that needs it. */
-export const initNumber = ({ segments }: LiveTrackState, config: number): number | undefined =>
-  segments.find((segment) => segment.config === config)?.number;
+/** An init segment has the number of the first segment that needs it in its name. */
+const initSegment = ({ segments }: LiveTrackState, config: number): LiveSegment | undefined =>
+  segments.find((segment) => segment.config === config);
 
-/** The inverse of `initNumber`. */
+/** The configuration of the init segment with this number. */
 export const initConfig = (state: LiveTrackState, number: number): number | undefined => {
   const config = state.segments[number - (state.segments[0]?.number ?? 0)]?.config;
-  return config !== undefined && initNumber(state, config) === number ? config : undefined;
+  return config !== undefined && initSegment(state, config)?.number === number ? config : undefined;
 };
+
+/** The value of `v` in the URLs of a version, which makes each URL stand for the same bytes. */
+export const versionText = (version: number | undefined): string | undefined => version?.toString(36);
+
+/** @param query empty or `?…` */
+const withVersion = (query: string, version: number | undefined): string =>
+  version === undefined ? query : `${query}${query === '' ? '?' : '&'}v=${versionText(version)}`;
 
 /**
  * The media playlist of one track. Undefined when the range has no segment yet. Segment durations
@@ -210,11 +219,13 @@ const writeBlock = (
   const lines: string[] = [];
   for (let at = start; at < end; at += 1) {
     const segment = segments[at]!;
-    const { number, config, discontinuity, complete, startTicks } = segment;
+    const { number, config, discontinuity, complete, startTicks, version } = segment;
     const isFirst = at === first;
     if (discontinuity) lines.push('#EXT-X-DISCONTINUITY');
-    if (isFirst || config !== segments[at - 1]!.config)
-      lines.push(`#EXT-X-MAP:URI=${quote(`init-${initNumber(state, config)}.mp4${query}`)}`);
+    if (isFirst || config !== segments[at - 1]!.config) {
+      const init = initSegment(state, config)!;
+      lines.push(`#EXT-X-MAP:URI=${quote(`init-${init.number}.mp4${withVersion(query, init.version)}`)}`);
+    }
     if (isFirst || discontinuity)
       lines.push(`#EXT-X-PROGRAM-DATE-TIME:${new Date(Math.round(segment.wallMs)).toISOString()}`);
     if (hasParts(times) && at >= firstNear) lines.push(...writeParts(segment, info.timescale, query));
@@ -222,18 +233,23 @@ const writeBlock = (
     const startTime = microsecondsOf(startTicks, info.timescale);
     const endTime = microsecondsOf(endTicksOf(segment), info.timescale);
     if (segment.gap) lines.push('#EXT-X-GAP');
-    lines.push(`#EXTINF:${secondsText(endTime - startTime)},`, `${number}.m4s${query}`);
+    lines.push(`#EXTINF:${secondsText(endTime - startTime)},`, `${number}.m4s${withVersion(query, version)}`);
   }
   return lines.join('\n');
 };
 
-const writeParts = ({ number, startTicks, parts }: LiveSegment, timescale: number, query: string): string[] => {
+const writeParts = (
+  { number, startTicks, parts, version }: LiveSegment,
+  timescale: number,
+  query: string,
+): string[] => {
+  const ending = `m4s${withVersion(query, version)}`;
   let ticks = startTicks;
   return parts.map(({ durationTicks, independent }, part) => {
     const start = microsecondsOf(ticks, timescale);
     ticks += durationTicks;
     const duration = secondsText(microsecondsOf(ticks, timescale) - start);
-    return `#EXT-X-PART:DURATION=${duration},URI=${quote(`${number}.${part}.m4s${query}`)}${independent ? ',INDEPENDENT=YES' : ''}`;
+    return `#EXT-X-PART:DURATION=${duration},URI=${quote(`${number}.${part}.${ending}`)}${independent ? ',INDEPENDENT=YES' : ''}`;
   });
 };
 
@@ -241,6 +257,7 @@ const writeParts = ({ number, startTicks, parts }: LiveSegment, timescale: numbe
 const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[] => {
   const last = state.segments.at(-1)!;
   const next = last.complete ? `${last.number + 1}.0` : `${last.number}.${last.parts.length}`;
+  const hinted = `${next}.m4s${withVersion(query, last.complete ? state.version : last.version)}`;
   const reports = others.flatMap(({ uri, state: { segments } }) => {
     const listed = segments.findLast((segment) => segment.complete || (hasParts(times) && segment.parts.length > 0));
     if (!listed) return [];
@@ -248,10 +265,7 @@ const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[
     const part = hasParts(times) ? `,LAST-PART=${Math.max(0, listed.parts.length - 1)}` : '';
     return `#EXT-X-RENDITION-REPORT:URI=${quote(uri)},LAST-MSN=${listed.number}${part}`;
   });
-  return [
-    ...(hasParts(times) ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI=${quote(`${next}.m4s${query}`)}`] : []),
-    ...reports,
-  ];
+  return [...(hasParts(times) ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI=${quote(hinted)}`] : []), ...reports];
 };
 
 export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'sessionKeys' | 'captions' | 'uri'> {

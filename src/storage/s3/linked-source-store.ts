@@ -41,6 +41,8 @@ export class LinkedSourceStore implements BlobStore, LinkedSources {
   readonly isLocal = false;
   readonly resumeShared: BlobStore['resumeShared'];
   readonly discardShared: BlobStore['discardShared'];
+  readonly list: BlobStore['list'];
+  readonly abortUploads: BlobStore['abortUploads'];
   readonly #blobs: BlobStore;
   readonly #links: LinkReader;
   readonly #copies: LocalCopies;
@@ -51,6 +53,8 @@ export class LinkedSourceStore implements BlobStore, LinkedSources {
     this.#copies = copies;
     this.resumeShared = blobs.resumeShared?.bind(blobs);
     this.discardShared = blobs.discardShared?.bind(blobs);
+    this.list = blobs.list?.bind(blobs);
+    this.abortUploads = blobs.abortUploads?.bind(blobs);
   }
 
   static async open(options: LinkedSourceOptions): Promise<LinkedSourceStore> {

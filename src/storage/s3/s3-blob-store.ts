@@ -107,6 +107,15 @@ export class S3BlobStore implements BlobStore {
     await this.#copies.forget((key) => key.startsWith(start));
   }
 
+  list(prefix: string): AsyncIterable<{ readonly key: string; readonly sizeBytes: number }> {
+    return this.#objects.list(`${this.#checked(prefix)}/`);
+  }
+
+  async abortUploads(key: string): Promise<void> {
+    for (const upload of await this.#objects.listParts(this.#checked(key)))
+      if (upload.key === key) await this.#objects.abortParts(key, upload.uploadId);
+  }
+
   discardUnfinished(prefix: string): Promise<void> {
     return this.#unfinished.discard(prefix);
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { IngestState } from '#kinora/domain/assets/ingest-state.js';
 import type { LiveControl } from '#kinora/domain/live/live-control.js';
+import { releaseLiveLease, renewLiveLease } from '#kinora/domain/live/live-lease.js';
 import { LiveStates } from '#kinora/domain/live/live-states.js';
 import { type Api, startApi } from '../../support/servers/api.js';
 import { expectError } from '../../support/wire/expect-error.js';
@@ -407,15 +408,38 @@ it('tells the states of simulcast targets, which change only between broadcasts'
   expect(events[3]).toMatchObject({ object: { type: 'simulcast_target' }, data: { live_stream_id: id } });
 });
 
-it('returns targets to idle when another server releases an encoder that had sent nothing', async () => {
+it('returns targets to idle when another server takes over from an encoder that had sent nothing', async () => {
   const { id, simulcast_targets: targets } = await create({ simulcast_targets: [{ url: 'rtmp://x.test/app' }] });
   const [{ id: targetId }] = targets;
   const lost = new LiveStates(api.context, 'node-lost');
   await lost.connected(id, 'rtmp');
   await lost.simulcast(id, targetId, 'starting');
-  expect(await new LiveStates(api.context, 'node-2').release(id, 'node-lost')).toBe(true);
+  const abandoned = { liveStreamId: id, ownerId: 'node-lost' };
+  expect(await new LiveStates(api.context, 'node-2').takeOver(abandoned)).toBe('free');
   expect((await types(id)).at(-1)).toBe('live_stream.disconnected');
   expect(await get(`${STREAMS}/${id}/simulcast-targets/${targetId}`)).toMatchObject({ status: 'idle' });
+});
+
+it('is taken over by one server from one that runs no more, which then changes nothing', async () => {
+  const { id } = await create();
+  const [lost, second, third] = ['lost', 'second', 'third'].map((node) => new LiveStates(api.context, node));
+  await lost!.connected(id, 'rtmp');
+  const { assetId, term } = (await lost!.recording(id, { startedAt: STARTED }))!;
+  const abandoned = { liveStreamId: id, ownerId: 'lost' };
+  const db = api.context.database.queryable;
+  await renewLiveLease(db, 'lost');
+  expect([await second!.abandoned(), await second!.takeOver(abandoned)]).toEqual([[], undefined]);
+  await releaseLiveLease(db, 'lost');
+  expect(await second!.abandoned()).toEqual([abandoned]);
+  const taken = await Promise.all([second!.takeOver(abandoned), third!.takeOver(abandoned)]);
+  const [winner, other] = taken[0] ? [second!, third!] : [third!, second!];
+  expect(taken.filter(Boolean)).toEqual([expect.objectContaining({ assetId, disconnectedAt: expect.any(Date) })]);
+  expect((taken.find(Boolean) as { term: number }).term).toBeGreaterThan(term);
+  expect([await lost!.lost([id]), await other.lost([id]), await winner.lost([id])]).toEqual([[id], [id], []]);
+  expect([await lost!.ended(id, ENDED), await other.giveUp(id), await winner.giveUp(id)]).toEqual([false, false, true]);
+  expect(await types(id)).toEqual([
+    ...['created', 'connected', 'recording', 'disconnected', 'idle'].map((type) => `live_stream.${type}`),
+  ]);
 });
 
 it('finds broadcasts that a stop has interrupted', async () => {
@@ -430,12 +454,12 @@ it('finds broadcasts that a stop has interrupted', async () => {
     {
       settings: expect.objectContaining({ liveStreamId: left.id }),
       ...{ assetId: undefined, protocol: 'srt', isActive: false, disconnectedAt: undefined, recordingTimes: [] },
-      startedAt: expect.any(Date),
+      ...{ startedAt: expect.any(Date), term: expect.any(Number) },
     },
     {
       settings: expect.objectContaining({ liveStreamId: recording.id }),
       ...{ assetId, protocol: 'rtmp', isActive: true, recordingTimes: TIMES },
-      ...{ startedAt: expect.any(Date), disconnectedAt: expect.any(Date) },
+      ...{ startedAt: expect.any(Date), disconnectedAt: expect.any(Date), term: expect.any(Number) },
     },
   ]);
   expect(await new LiveStates(api.context, 'node-2').interrupted()).toEqual([]);

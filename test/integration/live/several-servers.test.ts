@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
 import { fetchBytes } from '../../support/players/play.js';
-import { isContinuous, LiveStation } from '../../support/servers/live-station.js';
+import { isContinuous, LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
@@ -95,33 +95,112 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     expect((await fetch(url)).status).toBe(200);
   });
 
-  /** As if a minute had passed. */
-  const endLeases = async (): Promise<void> => {
+  /** As if the owner of the live stream had been away for longer. */
+  const endLease = async ({ id }: WireLiveStream): Promise<void> => {
     const client = new pg.Client(databaseUrl);
     await client.connect();
-    await client.query("update node_lease set until = now() where name like 'live %'");
+    const owner = "select 'live ' || node_id from live_stream where id = $1";
+    await client.query(`update node_lease set until = now() where name = (${owner})`, [id]);
     await client.end();
   };
 
-  it('waits for a server that was killed, and begins again elsewhere when its lease has ended', async () => {
+  /** The frames that viewers see, split where they do not follow each other. */
+  const runsOf = (counters: readonly number[]): number[][] => {
+    const runs: number[][] = [];
+    for (const [at, counter] of counters.entries())
+      if (at > 0 && counter === (counters[at - 1]! + 1) % SESSION_FRAMES) runs.at(-1)!.push(counter);
+      else runs.push([counter]);
+    return runs;
+  };
+
+  it('goes on at another server when its own is killed, in the same asset', async () => {
     const stream = await second.create();
+    const { id } = stream.playback_ids[0]!;
     first.publish(stream, { loops: true });
-    const lostId = await second.untilActive(stream);
+    const assetId = await second.untilActive(stream);
+    await second.untilSegments(id, 5);
+    const url = second.playlistUrl(id);
+    const before = parseLivePlaylist(await (await fetch(url)).text());
     await first.server.kill();
-    const refused = second.publish(stream);
-    await refused.output;
-    expect((await second.retrieve(stream)).active_asset_id).toBe(lostId);
+    // Its lease says that it may come back.
+    await second.publish(stream).output;
+    expect((await second.retrieve(stream)).active_asset_id).toBe(assetId);
     expect((await api(second.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(503);
 
-    await endLeases();
-    second.publish(stream, { loops: true });
-    await until('another recording', async () => {
-      const { status, active_asset_id: assetId } = await second.retrieve(stream);
-      return status === 'active' && assetId !== lostId;
-    });
-    await until('the lost one is told', async () => (await getAsset(second.server, lostId)).status === 'errored');
+    await endLease(stream);
+    const publisher = second.publish(stream, { loops: true });
+    const isNew = (uri: string): boolean => /\?v=/.test(uri);
+    await until('segments of the other server', async () => (await second.segments(id)).filter(isNew).length >= 4);
+    expect((await second.retrieve(stream)).active_asset_id).toBe(assetId);
+    expect(await second.told(stream.id)).toEqual([
+      ...['created', 'connected', 'recording', 'active', 'disconnected', 'connected', 'recording'],
+    ]);
+    const after = parseLivePlaylist(await (await fetch(url)).text());
+    expect([after.problems, after.discontinuitySequence]).toEqual([[], before.discontinuitySequence]);
+    expect(after.segments.filter(({ discontinuity }) => discontinuity)).toHaveLength(1);
+    // What viewers know under a number that is used again has another URL.
+    const known = new Set(before.segments.flatMap(({ uri, parts }) => [uri, ...parts.map((part) => part.uri)]));
+    const from = after.segments.findIndex(({ discontinuity }) => discontinuity);
+    expect(from).toBeGreaterThan(0);
+    for (const { uri, parts } of after.segments.slice(from))
+      for (const each of [uri, ...parts.map((part) => part.uri)]) if (each) expect(known.has(each)).toBe(false);
+    const listed = after.segments.flatMap(({ uri }) => (uri === undefined ? [] : [uri]));
+    const bytes = await Promise.all(
+      [after.segments[0]!.map!, ...listed].map((uri) => fetchBytes(new URL(uri, url).href)),
+    );
+    expect(runsOf(readRgbFrames(bytes).flatMap((frame) => counterOf(frame) ?? []))).toHaveLength(2);
+    const lost = new URL(listed.find(isNew)!.replace(/\?.*/, ''), url).href;
+    expect((await fetch(lost)).status).toBe(404);
+
     await first.start();
-    expect((await fetch(first.playlistUrl(stream.playback_ids[0]!.id))).status).toBe(200);
+    expect((await fetch(first.playlistUrl(id))).status).toBe(200);
+    expect((await api(first.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
+    publisher.process.kill('SIGKILL');
+    const asset = await second.untilPlanned(assetId);
+    expect([asset.status, (asset.recording_times as object[]).length]).toEqual(['ready', 2]);
+    const runs = runsOf(await second.counters(asset));
+    expect(runs).toHaveLength(2);
+    // Five segments of a second, without what did not reach the bucket.
+    for (const run of runs) expect(run.length).toBeGreaterThan(75);
+  });
+
+  it('becomes an asset of what has reached the bucket when no encoder comes back', async () => {
+    const stream = await second.create({ reconnect_window: 0 });
+    const { id } = stream.playback_ids[0]!;
+    first.publish(stream, { loops: true });
+    const assetId = await second.untilActive(stream);
+    await second.untilSegments(id, 4);
+    await first.server.kill();
+    await endLease(stream);
+    await until('another server has it', async () => (await fetch(second.playlistUrl(id))).status === 200);
+    expect((await api(second.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
+    const asset = await second.untilPlanned(assetId);
+    const counters = await second.counters(asset);
+    expect([asset.status, counters.length > 60, isContinuous(counters)]).toEqual(['ready', true, true]);
+    await first.start();
+  });
+
+  it('goes on elsewhere at once when its server stops, and viewers notice nothing', async () => {
+    const stream = await second.create();
+    const { id } = stream.playback_ids[0]!;
+    first.publish(stream, { loops: true });
+    const assetId = await second.untilActive(stream);
+    await second.untilSegments(id, 2);
+    const statuses = new Set<number>();
+    let isWatching = true;
+    const watching = (async () => {
+      while (isWatching) statuses.add((await fetch(second.playlistUrl(id))).status);
+    })();
+    const stopped = first.server.stop();
+    await until('the encoder is away', async () => (await second.told(stream.id)).at(-1) === 'disconnected');
+    second.publish(stream, { loops: true });
+    await until('it is connected', async () => (await second.told(stream.id)).at(-1) === 'recording');
+    await until('new segments', async () => (await second.segments(id)).filter((uri) => /v=/.test(uri)).length > 2);
+    isWatching = false;
+    await Promise.all([watching, stopped]);
+    expect([...statuses]).toEqual([200]);
+    expect((await second.retrieve(stream)).active_asset_id).toBe(assetId);
+    await first.start();
 
     // The API of a server that has neither.
     expect((await api(first.server, 'POST', `/video/v1/live-streams/${stream.id}/reset-stream-key`)).status).toBe(201);

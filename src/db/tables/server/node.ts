@@ -65,3 +65,10 @@ export const releaseLease = async (
 ): Promise<void> => {
   await db.deleteFrom('node_lease').where('name', '=', name).where('node_id', '=', holder).execute();
 };
+
+/** The clock of the database, in whole milliseconds since 1970. */
+export const readDatabaseMs = async (db: Queryable): Promise<number> => {
+  const { rows } = await sql<{ ms: number }>`
+    select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  return rows[0]!.ms;
+};
