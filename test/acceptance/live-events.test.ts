@@ -60,10 +60,8 @@ it('a receiver with the official SDK reads every event of broadcasts, in their o
     reconnect_window: 600,
     passthrough: 'channel-1',
     meta: { title: 'Harbor' },
-    simulcast_targets: [{ url: 'rtmp://live.example.com/app', passthrough: 'elsewhere' }],
   });
   const { id, stream_key: key } = created;
-  const targetId = created.simulcast_targets![0]!.id!;
   await mux.video.liveStreams.update(id, { meta: { title: 'Harbor at dusk' } });
 
   await (await publish(key)).output;
@@ -81,7 +79,9 @@ it('a receiver with the official SDK reads every event of broadcasts, in their o
   await untilTold(assetId!, 'video.asset.live_stream_completed');
   await mux.video.liveStreams.disable(id);
   await mux.video.liveStreams.enable(id);
-  await mux.video.liveStreams.deleteSimulcastTarget(id, targetId);
+  const target = { url: 'rtmp://live.example.com/app', stream_key: 'elsewhere-1', passthrough: 'elsewhere' };
+  const { id: targetId } = await mux.video.liveStreams.createSimulcastTarget(id, target);
+  await mux.video.liveStreams.deleteSimulcastTarget(id, targetId!);
   await mux.video.liveStreams.delete(id);
   await untilTold(id, 'video.live_stream.deleted');
 

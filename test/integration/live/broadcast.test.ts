@@ -176,7 +176,8 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
     const atSeconds = recordedSeconds;
     recordedSeconds += duration;
     if (type === 'slate') continue;
-    const startSeconds = Date.parse(startedAt) / 1000;
+    // The slate before may end within the first frame.
+    const startSeconds = Date.parse(startedAt) / 1000 + 0.1;
     const clip = await playlist(`program_start_time=${startSeconds}&program_end_time=${startSeconds + 1}`);
     expect(clip).toBe(await playlist(`asset_start_time=${atSeconds + 0.1}&asset_end_time=${atSeconds + 0.9}`));
     clips.add(clip);
