@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { memoryLogger } from '../../../test/support/memory-logger.js';
 import { MemoryTarget } from '../../../test/support/memory-target.js';
 import { chunksOf } from '../../../test/support/wire/rtmp-bytes.js';
+import { isKinoraError } from '../../lib/errors.js';
 import { AttemptLimit } from '../attempt-limit.js';
 import type { IngestPacket } from '../ingest.js';
 import { RtmpClient } from './rtmp-client.js';
@@ -17,6 +18,8 @@ const connect = (streamKey: string, step = Number.POSITIVE_INFINITY) => {
   const told: (string | undefined)[] = [];
   const toServer: Buffer[] = [];
   const toClient: Buffer[] = [];
+  /** All that the server has sent. */
+  const heard: Buffer[] = [];
   const server = new RtmpSession({
     peer: '192.0.2.1',
     transport: {
@@ -61,10 +64,11 @@ const connect = (streamKey: string, step = Number.POSITIVE_INFINITY) => {
     while (toServer.length + toClient.length > 0) {
       pass(toServer, (bytes) => server.receive(bytes));
       await new Promise((resolve) => setImmediate(resolve));
+      heard.push(...toClient);
       pass(toClient, (bytes) => client.receive(bytes));
     }
   };
-  return { client, target, told, bodies, talk, toServer };
+  return { client, target, told, bodies, talk, toServer, toClient, heard };
 };
 
 const config = Buffer.from('1700000000000164', 'hex');
@@ -103,6 +107,30 @@ it('tells why it was refused, and does not say so of an unknown command', async 
 it('throws when the server speaks another protocol', () => {
   const { client } = connect(KEY);
   expect(() => client.receive(Buffer.from('HTTP/1.1 400 Bad Request'))).toThrow('does not speak RTMP');
+});
+
+it('survives whatever a service sends, and never publishes twice', async () => {
+  const { talk, toClient, heard } = connect(KEY);
+  await talk();
+  expect(toClient).toEqual([]);
+  const bytes = Buffer.concat(heard);
+  // Of the handshake, only the version matters.
+  for (let at = 1 + 2 * 1536; at < bytes.length; at++) {
+    for (const value of [0, 0x7f, 0xff]) {
+      const changed = Buffer.from(bytes);
+      changed[at] = value;
+      let publications = 0;
+      const options = { app: 'app', tcUrl: 'rtmp://host/app', streamKey: KEY, send: () => undefined };
+      const client = new RtmpClient({ ...options, onPublishing: () => publications++, onRefused: () => undefined });
+      try {
+        client.receive(changed);
+        client.receive(changed.subarray(1 + 2 * 1536));
+      } catch (error) {
+        expect(isKinoraError(error, 'invalid_parameters'), String(error)).toBe(true);
+      }
+      expect(publications).toBeLessThanOrEqual(1);
+    }
+  }
 });
 
 it('responds to pings', async () => {

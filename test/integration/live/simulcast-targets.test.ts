@@ -50,10 +50,14 @@ const targetAt = (port: number, host = '127.0.0.1', protocol = 'rtmp'): Simulcas
 
 interface Options extends Pick<SimulcastDeps, 'pauseMs' | 'stallMs'> {
   readonly client?: Partial<ConnectionClientOptions>;
+  readonly audioOnly?: boolean;
 }
 
 /** Sends to targets as a broadcast does, and keeps what it would save. */
-const open = (targets: readonly SimulcastTarget[], { client, pauseMs = () => 5, stallMs }: Options = {}) => {
+const open = (
+  targets: readonly SimulcastTarget[],
+  { client, pauseMs = () => 5, stallMs, audioOnly = false }: Options = {},
+) => {
   const saved: string[] = [];
   const states = {
     simulcastTargets: async () => targets,
@@ -71,7 +75,7 @@ const open = (targets: readonly SimulcastTarget[], { client, pauseMs = () => 5, 
     opener: new ConnectionClient({ allowPrivate: true, ...client }),
     clock: systemClock,
     logger,
-    audioOnly: false,
+    audioOnly,
     save: (change) => {
       last = last.then(() => change(states, 'live'));
     },
@@ -240,6 +244,18 @@ it('passes on what Enhanced RTMP encoders send, byte by byte', async () => {
   // Headers come in another order.
   expect(text(received).sort()).toEqual(text(sent).sort());
   expect(text(received.slice(3))).toEqual(text(sent.slice(3)));
+});
+
+it('sends audio alone, without the metadata that announces video', async () => {
+  const { target, port } = await listen();
+  const { simulcast } = open([targetAt(port)], { audioOnly: true });
+  const metadata = Buffer.from('02000a6f6e4d65746144617461', 'hex');
+  simulcast.write({ kind: 'metadata', frameRate: 30 }, metadata);
+  simulcast.write(configs[1]!, Buffer.from('af001190', 'hex'));
+  for (let frame = 0; frame < 3; frame++)
+    simulcast.write({ kind: 'audio', dtsMs: frame * 21, data: Buffer.of(frame) }, Buffer.of(0xaf, 1, frame));
+  await until('it arrives', () => target.publications[0]?.packets.length === 4);
+  expect(kindsOf(target.publications[0]!.packets)).toEqual(['audio-config', 'audio', 'audio', 'audio']);
 });
 
 it('writes what WebRTC encoders send as other programs read it', async () => {
