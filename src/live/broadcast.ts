@@ -55,6 +55,8 @@ export interface ResumedBroadcast extends Omit<ReplicaUse, 'store'> {
 
 /** A publisher that is silent for longer than this gives way to another one with the same key. */
 const SILENT_MS = 3000;
+/** Handing over must not keep the encoder waiting. */
+const HAND_OVER_MS = 4000;
 /** An encoder that reconnects by itself after `complete` would begin another recording. */
 const HOLD_AFTER_COMPLETE_MS = 60_000;
 /** After a restart of the server, encoders get at least this long to come back. */
@@ -225,6 +227,23 @@ export class Broadcast {
     return isReplicated ?? true;
   }
 
+  /**
+   * Its encoder is away, and has come to another server, which continues. False if it is here, or
+   * if the other server would miss something.
+   */
+  async handOver(): Promise<boolean> {
+    const recording = this.#recording;
+    const isHere = this.#publisher && !this.#publisher.isSilent(SILENT_MS);
+    if (isHere || this.isEnded || !recording || !(await recording.catchUp(HAND_OVER_MS))) return false;
+    // It may have come back, or the window may have ended meanwhile.
+    if (this.isEnded || this.#publisher?.isSilent(SILENT_MS) === false) return false;
+    if (!(await this.#deps.states.handOver(this.#settings.liveStreamId))) return false;
+    const isReplicated = await this.suspend(HAND_OVER_MS);
+    if (!isReplicated) this.#logger.warn({ asset_id: this.#assetId }, 'the end of a recording is not handed over');
+    await this.abandon();
+    return true;
+  }
+
   /** Another server has taken the broadcast over: it goes on there. */
   async abandon(): Promise<void> {
     if (this.#isEndSaved) return;
@@ -232,7 +251,7 @@ export class Broadcast {
     this.#ending ??= Promise.resolve();
     clearTimeout(this.#windowTimer);
     clearTimeout(this.#limitTimer);
-    this.#logger.warn({ asset_id: this.#assetId }, 'live stream taken over by another server');
+    this.#logger.info({ asset_id: this.#assetId }, 'live stream goes on at another server');
     this.#publisher?.close('Another server has taken over.');
     this.#deps.onLost();
     await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);

@@ -1,7 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DisconnectReason, LiveControl } from '../domain/live/live-control.js';
+import type { BroadcastControl, DisconnectReason } from '../domain/live/live-control.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
-import type { AbandonedBroadcast, InterruptedBroadcast, LiveStates } from '../domain/live/live-states.js';
+import {
+  type AbandonedBroadcast,
+  HANDED_OVER,
+  type InterruptedBroadcast,
+  type LiveStates,
+} from '../domain/live/live-states.js';
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { isUnavailable } from '../lib/unavailable.js';
@@ -16,6 +21,14 @@ import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
+
+/** This server among several. */
+export interface OwnerUse {
+  /** Names it, also after a restart. */
+  readonly id: string;
+  /** See `BroadcastControl.handOver`; asks the server that owns the broadcast. */
+  readonly askToHandOver: (broadcast: AbandonedBroadcast) => Promise<boolean>;
+}
 
 export interface LiveServerDeps {
   readonly blobs: BlobStore;
@@ -57,7 +70,7 @@ const DISCONNECTED: Record<DisconnectReason, string> = {
 };
 
 /** The live streams that this server receives: at most one broadcast of each. */
-export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
+export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   /** Where encoders are received, once something listens there. */
   readonly ports = new Map<'rtmp' | 'rtmps', number>();
   readonly #deps: LiveServerDeps;
@@ -70,8 +83,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
   readonly #timers = new Set<NodeJS.Timeout>();
   #diskTimer: NodeJS.Timeout | undefined;
   #states: LiveStates | undefined;
-  /** Of this server among several. */
-  #ownerId: string | undefined;
+  #owner: OwnerUse | undefined;
   #replicas: ReplicaStore | undefined;
   /** By live stream; each resolves with whether this server has it now. */
   readonly #takeovers = new Map<string, Promise<boolean>>();
@@ -84,13 +96,12 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
 
   /**
    * Continues the broadcasts that a stop of the server has interrupted, and accepts encoders.
-   * `ownerId` names this server among several.
    */
-  async start(states: LiveStates, ownerId?: string): Promise<void> {
+  async start(states: LiveStates, owner?: OwnerUse): Promise<void> {
     const { logger } = this.#deps;
     this.#states = states;
-    this.#ownerId = ownerId;
-    if (ownerId !== undefined) this.#replicas = replicaStoreOf(this.#deps.blobs);
+    this.#owner = owner;
+    if (owner) this.#replicas = replicaStoreOf(this.#deps.blobs);
     this.#deps.onChanged();
     const interrupted = await states.interrupted();
     this.#diskTimer = setInterval(() => void this.#checkDisk(), CHECK_DISK_MS).unref();
@@ -118,7 +129,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
     for (const timer of this.#timers) clearTimeout(timer);
     const broadcasts = [...this.#broadcasts.values()];
     const replicated = await Promise.all(broadcasts.map((broadcast) => broadcast.suspend(limitMs)));
-    this.#isHandedOver = this.#ownerId !== undefined && replicated.every(Boolean);
+    this.#isHandedOver = this.#owner !== undefined && replicated.every(Boolean);
     await this.#deps.rungs.stop();
     if (!this.#isHandedOver) return;
     // Viewers are passed on to the server that continues.
@@ -228,8 +239,9 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
 
   /** Makes sure that this server may receive the live stream. */
   async #own({ liveStreamId, ownerId }: LiveSettings): Promise<Refusal | undefined> {
-    const isOther = ownerId !== undefined && this.#ownerId !== undefined && ownerId !== this.#ownerId;
-    const takeover = isOther ? this.takeOver({ liveStreamId, ownerId }) : this.#takeovers.get(liveStreamId);
+    const owner = this.#owner;
+    const isOther = ownerId !== undefined && owner && ownerId !== owner.id;
+    const takeover = isOther ? this.#claim({ liveStreamId, ownerId }, owner) : this.#takeovers.get(liveStreamId);
     if (!takeover) return undefined;
     const has = await Promise.race([takeover, pause(TAKEOVER_WAIT_MS, 'reading' as const, { ref: false })]);
     if (has === true) return undefined;
@@ -237,6 +249,20 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
       return { reason: 'in_use', message: 'Another server has the broadcast of this live stream.', liveStreamId };
     const message = 'The recording of another server is being read back. Try again.';
     return { reason: 'unavailable', message, liveStreamId };
+  }
+
+  /** From a server that does not run, or that runs without the encoder. */
+  async #claim(abandoned: AbandonedBroadcast, { askToHandOver }: OwnerUse): Promise<boolean> {
+    if (await this.takeOver(abandoned)) return true;
+    const isHandedOver = await askToHandOver(abandoned).catch((error: unknown) => {
+      this.#deps.logger.warn({ err: error, live_stream_id: abandoned.liveStreamId }, 'live stream not handed over');
+      return false;
+    });
+    return isHandedOver && this.takeOver({ ...abandoned, ownerId: HANDED_OVER });
+  }
+
+  async handOver(liveStreamId: string): Promise<boolean> {
+    return (await this.#broadcasts.get(liveStreamId)?.handOver()) ?? false;
   }
 
   complete(liveStreamId: string): Promise<boolean> {
@@ -263,7 +289,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, LiveControl {
 
   /** What other servers reach here: the ID of this one, and what can be watched. */
   ids(): readonly string[] {
-    const own = this.#ownerId === undefined ? [] : [this.#ownerId];
+    const own = this.#owner ? [this.#owner.id] : [];
     return [...own, ...this.#byAsset.keys(), ...this.#byStream.keys()];
   }
 

@@ -53,24 +53,33 @@ export class SharedLiveControl implements LiveControl {
     const stream = await findLiveStream(database.queryable, call.liveStreamId);
     const ownerId = stream && ownerOf(stream);
     if (ownerId === undefined) return true;
-    if (!nodes.owners.ofEarly(ownerId)) await nodes.owners.refresh();
-    const owner = nodes.owners.ofEarly(ownerId);
-    if (!owner) {
-      // Its encoder is not connected, and finds out by itself that its key has changed.
-      if (call.reason === 'stream key reset') return true;
-      const { live } = this.#deps;
-      if (!(await hasLiveLease(database.queryable, ownerId)))
-        return (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) ? this.#run(call) : true;
+    const isDone = await callOwner(nodes, ownerId, call);
+    if (isDone !== undefined) return isDone;
+    // Its encoder is not connected, and finds out by itself that its key has changed.
+    if (call.reason === 'stream key reset') return true;
+    if (await hasLiveLease(database.queryable, ownerId))
       throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
-    }
-    const body = JSON.stringify(call);
-    const headers = {
-      'content-type': LIVE_CALL_TYPE,
-      [SIGNATURE_HEADER]: nodes.signature.sign(LIVE_CALL_PATH, body),
-    };
-    const response = await owner.fetch({ method: 'POST', path: LIVE_CALL_PATH, headers, body: Buffer.from(body) });
-    if (response.status === 200) return (await json(response.body)) === true;
-    response.body.destroy();
-    throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast has refused' } });
+    const { live } = this.#deps;
+    return (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) ? this.#run(call) : true;
   }
 }
+
+/**
+ * Asks the server that owns live streams as `ownerId`; undefined when it is away.
+ * @throws KinoraError `unavailable` when it refuses
+ */
+export const callOwner = async (
+  { owners, signature }: Pick<Nodes, 'owners' | 'signature'>,
+  ownerId: string,
+  call: LiveCall,
+): Promise<boolean | undefined> => {
+  if (!owners.ofEarly(ownerId)) await owners.refresh();
+  const owner = owners.ofEarly(ownerId);
+  if (!owner) return undefined;
+  const body = JSON.stringify(call);
+  const headers = { 'content-type': LIVE_CALL_TYPE, [SIGNATURE_HEADER]: signature.sign(LIVE_CALL_PATH, body) };
+  const response = await owner.fetch({ method: 'POST', path: LIVE_CALL_PATH, headers, body: Buffer.from(body) });
+  if (response.status === 200) return (await json(response.body)) === true;
+  response.body.destroy();
+  throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast has refused' } });
+};

@@ -1,13 +1,14 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RENEW_LIVE_LEASE_MS, releaseLiveLease, renewLiveLease } from '../domain/live/live-lease.js';
-import { LiveStates } from '../domain/live/live-states.js';
+import { type AbandonedBroadcast, LiveStates } from '../domain/live/live-states.js';
 import { isKinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
 import { receivesWhip } from './create-whip.js';
 import type { Base, Parts } from './parts.js';
+import { callOwner } from './shared-live-control.js';
 import { urlOf } from './start-http.js';
 
 /**
@@ -21,7 +22,10 @@ export const startLive = async (base: Base, parts: Parts): Promise<string[]> => 
   const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath } = config;
   if (rtmpPort === 'off' && rtmpsPort === 'off' && !receivesWhip(config, parts)) return [];
   const ownerId = nodes && (await keepLiveLease(base, parts));
-  await live.start(new LiveStates(context, ownerId), ownerId);
+  const askToHandOver = async ({ liveStreamId, ownerId: otherId }: AbandonedBroadcast): Promise<boolean> =>
+    (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) ?? false;
+  const owner = ownerId === undefined ? undefined : { id: ownerId, askToHandOver };
+  await live.start(new LiveStates(context, ownerId), owner);
   phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
   const options = { host: config.rtmpHost ?? config.host, target: live, logger, clock };
   const isTls = rtmpsPort !== 'off' && certPath !== undefined && keyPath !== undefined;

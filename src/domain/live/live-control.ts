@@ -27,13 +27,23 @@ export const noLiveControl: LiveControl = {
   disconnect: async () => true,
 };
 
+/** What servers ask each other as well. */
+export interface BroadcastControl extends LiveControl {
+  /**
+   * Gives a broadcast up whose encoder has come to another server. Resolves with false when it
+   * can't be continued there, for example because another encoder is sending here.
+   */
+  handOver(liveStreamId: string): Promise<boolean>;
+}
+
 /**
- * Between servers: `disconnect` with a reason, else `complete`. Answered with JSON `true` or
- * `false`.
+ * Between servers: `handOver`, `disconnect` with a reason, else `complete`. Answered with JSON
+ * `true` or `false`.
  */
 export interface LiveCall {
   readonly liveStreamId: string;
   readonly reason?: DisconnectReason;
+  readonly handsOver?: true;
 }
 export const LIVE_CALL_PATH = '/internal/live';
 export const LIVE_CALL_TYPE = 'application/vnd.kinora.live';

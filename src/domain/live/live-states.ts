@@ -57,6 +57,9 @@ export interface SimulcastTarget {
   readonly streamKey: string | null;
 }
 
+/** Owns what was handed over; nobody has its lease. */
+export const HANDED_OVER = 'handed over';
+
 type Context = Omit<Pick<DomainContext, keyof DomainContext>, 'live'>;
 
 /** What a recording is written to. */
@@ -135,6 +138,14 @@ export class LiveStates {
     if (this.#nodeId === null || liveStreamIds.length === 0) return [];
     const broadcasts = await listBroadcasts(this.#database.queryable, null);
     return broadcasts.filter((row) => liveStreamIds.includes(row.id) && !this.#mayChange(row)).map(({ id }) => id);
+  }
+
+  /** Lets any server take a broadcast of this one over at once. */
+  handOver(liveStreamId: string): Promise<boolean> {
+    return this.#change(liveStreamId, async (tx) => {
+      await updateLiveStreamRow(tx, liveStreamId, { node_id: HANDED_OVER });
+      return true;
+    });
   }
 
   /** Ends a broadcast of this server that can't be continued; its asset becomes an error. */

@@ -1,17 +1,22 @@
 import type { FastifyPluginAsync } from 'fastify';
-import { LIVE_CALL_PATH, LIVE_CALL_TYPE, type LiveCall, type LiveControl } from '../../domain/live/live-control.js';
+import {
+  type BroadcastControl,
+  LIVE_CALL_PATH,
+  LIVE_CALL_TYPE,
+  type LiveCall,
+} from '../../domain/live/live-control.js';
 import { KinoraError } from '../../lib/errors.js';
 import { type InternalSignature, SIGNATURE_HEADER } from '../../nodes/internal-signature.js';
 
 interface LiveRouteDeps {
   /** The broadcasts of this server. */
-  readonly live: LiveControl;
+  readonly live: BroadcastControl;
   readonly signature: Pick<InternalSignature, 'verify'>;
 }
 
 const MAX_CALL_BYTES = 1000;
 
-/** Ends broadcasts of this server for the API of another one. */
+/** Ends broadcasts of this server, or hands them over, for another one. */
 export const liveRoute =
   ({ live, signature }: LiveRouteDeps): FastifyPluginAsync =>
   async (app) => {
@@ -22,8 +27,12 @@ export const liveRoute =
       const isValid =
         typeof body === 'string' && signature.verify(LIVE_CALL_PATH, body, headers[SIGNATURE_HEADER]) === 'valid';
       if (!isValid) throw new KinoraError('not_found');
-      const { liveStreamId, reason } = JSON.parse(body) as LiveCall;
-      const isEnded = reason ? await live.disconnect(liveStreamId, reason) : await live.complete(liveStreamId);
-      return reply.type('application/json').send(JSON.stringify(isEnded));
+      const isDone = await obey(live, JSON.parse(body) as LiveCall);
+      return reply.type('application/json').send(JSON.stringify(isDone));
     });
   };
+
+const obey = (live: BroadcastControl, { liveStreamId, reason, handsOver }: LiveCall): Promise<boolean> => {
+  if (handsOver) return live.handOver(liveStreamId);
+  return reason ? live.disconnect(liveStreamId, reason) : live.complete(liveStreamId);
+};

@@ -331,6 +331,11 @@ export class Recording implements LiveFeed {
     return isReplicated;
   }
 
+  /** Whether other servers have everything that is recorded so far, within `limitMs`. */
+  async catchUp(limitMs: number): Promise<boolean> {
+    return (await this.#replica?.catchUp(limitMs)) ?? false;
+  }
+
   /** Removes the file, but no replica. */
   async discard(): Promise<void> {
     this.#close();

@@ -67,8 +67,13 @@ export class RecordingReplica {
   }
 
   /** Replicates everything, and then nothing more. False when that takes longer than `limitMs`. */
-  async finish(limitMs: number): Promise<boolean> {
+  finish(limitMs: number): Promise<boolean> {
     clearInterval(this.#timer);
+    return this.catchUp(limitMs);
+  }
+
+  /** Replicates what is recorded so far. False when that takes longer than `limitMs`. */
+  async catchUp(limitMs: number): Promise<boolean> {
     const copied = (async () => {
       await this.#running;
       await this.#copy();

@@ -193,7 +193,7 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     })();
     const stopped = first.server.stop();
     await until('the encoder is away', async () => (await second.told(stream.id)).at(-1) === 'disconnected');
-    second.publish(stream, { loops: true });
+    const publisher = second.publish(stream, { loops: true });
     await until('it is connected', async () => (await second.told(stream.id)).at(-1) === 'recording');
     await until('new segments', async () => (await second.segments(id)).filter((uri) => /v=/.test(uri)).length > 2);
     isWatching = false;
@@ -202,11 +202,21 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     expect((await second.retrieve(stream)).active_asset_id).toBe(assetId);
     await first.start();
 
+    // Its own server runs, but the encoder comes to another one.
+    publisher.process.kill('SIGKILL');
+    await until('the encoder is away again', async () => (await first.told(stream.id)).at(-1) === 'disconnected');
+    first.publish(stream, { loops: true });
+    await until('it is connected elsewhere', async () => (await first.told(stream.id)).at(-1) === 'recording');
+    expect((await first.retrieve(stream)).active_asset_id).toBe(assetId);
+    const versions = async (station: LiveStation): Promise<number> =>
+      new Set((await station.segments(id)).map((uri) => /v=.*/.exec(uri)?.[0])).size;
+    await until('both see its segments', async () => (await versions(first)) === 3 && (await versions(second)) === 3);
+
     // The API of a server that has neither.
-    expect((await api(first.server, 'POST', `/video/v1/live-streams/${stream.id}/reset-stream-key`)).status).toBe(201);
-    await until('its encoder is away', async () => (await first.told(stream.id)).at(-1) === 'disconnected');
-    expect((await api(first.server, 'PUT', `/video/v1/live-streams/${stream.id}/disable`)).status).toBe(200);
-    expect((await first.retrieve(stream)).status).toBe('disabled');
-    expect((await api(first.server, 'DELETE', `/video/v1/live-streams/${stream.id}`)).status).toBe(204);
+    expect((await api(second.server, 'POST', `/video/v1/live-streams/${stream.id}/reset-stream-key`)).status).toBe(201);
+    await until('its encoder is away', async () => (await second.told(stream.id)).at(-1) === 'disconnected');
+    expect((await api(second.server, 'PUT', `/video/v1/live-streams/${stream.id}/disable`)).status).toBe(200);
+    expect((await second.retrieve(stream)).status).toBe('disabled');
+    expect((await api(second.server, 'DELETE', `/video/v1/live-streams/${stream.id}`)).status).toBe(204);
   });
 });
