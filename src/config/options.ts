@@ -392,7 +392,7 @@ export const options = {
     kind: host,
     variable: 'KINORA_RTMP_HOST',
     section: 'Live',
-    doc: 'Address on which RTMP and RTMPS listen; that of `KINORA_HOST` if not set. Encoders need no proxy, so `0.0.0.0` is usual behind one for HTTPS.',
+    doc: 'Address on which RTMP, RTMPS and SRT listen; that of `KINORA_HOST` if not set. Encoders need no proxy, so `0.0.0.0` is usual behind one for HTTPS.',
   },
   rtmpUrl: {
     kind: ingestUrl,
@@ -418,6 +418,13 @@ export const options = {
     variable: 'KINORA_RTMPS_KEY',
     section: 'Live',
     doc: 'File with the private key of the certificate, in PEM.',
+  },
+  srtPort: {
+    kind: portOrOff,
+    variable: 'KINORA_SRT_PORT',
+    section: 'Live',
+    default: '6001',
+    doc: 'UDP port on which live streams are received over SRT; 0 picks a free port, which is logged.',
   },
   whipPorts: {
     kind: portRange,

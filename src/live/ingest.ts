@@ -44,7 +44,7 @@ export interface AudioPacket {
 
 /** Why a publisher is refused or disconnected; the text is for the owner of the encoder. */
 export interface Refusal {
-  readonly reason: 'unknown_key' | 'disabled' | 'in_use' | 'rate_limited' | 'unavailable';
+  readonly reason: 'unknown_key' | 'wrong_passphrase' | 'disabled' | 'in_use' | 'rate_limited' | 'unavailable';
   readonly message: string;
   /** Absent if no live stream has the key. */
   readonly liveStreamId?: string;
@@ -56,6 +56,11 @@ export interface PublishRequest {
   readonly protocol: IngestProtocol;
   /** IP address of the encoder. */
   readonly peer: string;
+  /**
+   * Whether the encoder has the passphrase of the live stream; absent for protocols without one.
+   * Called at most once.
+   */
+  readonly hasPassphrase?: (passphrase: string) => boolean;
   /** Closes the connection. */
   readonly disconnect: (reason: string) => void;
 }

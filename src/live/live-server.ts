@@ -72,7 +72,7 @@ const DISCONNECTED: Record<DisconnectReason, string> = {
 /** The live streams that this server receives: at most one broadcast of each. */
 export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   /** Where encoders are received, once something listens there. */
-  readonly ports = new Map<'rtmp' | 'rtmps', number>();
+  readonly ports = new Map<'rtmp' | 'rtmps' | 'srt', number>();
   readonly #deps: LiveServerDeps;
   readonly #broadcasts = new Map<string, Broadcast>();
   readonly #byAsset = new Map<string, LiveFeed>();
@@ -219,6 +219,8 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
       if (!this.#states) return { reason: 'unavailable', message: 'The server is restarting.' };
       if (!settings) return { reason: 'unknown_key', message: 'No live stream has this stream key.' };
       const { liveStreamId } = settings;
+      if (request.hasPassphrase?.(settings.srtPassphrase) === false)
+        return { reason: 'wrong_passphrase', message: 'The passphrase is wrong.', liveStreamId };
       if (settings.status === 'disabled') return { reason: 'disabled', message: DISCONNECTED.disabled, liveStreamId };
       if (isDiskFull) return { reason: 'unavailable', message: FAILURES.disk_full, liveStreamId };
       if (this.#connections.isReached(liveStreamId)) {

@@ -6,6 +6,7 @@ import { isKinoraError } from '../lib/errors.js';
 import { newUuid } from '../lib/ids.js';
 import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
+import { SrtServer, type SrtServerOptions } from '../live/srt/srt-server.js';
 import { receivesWhip } from './create-whip.js';
 import type { Base, Parts } from './parts.js';
 import { callOwner } from './shared-live-control.js';
@@ -19,8 +20,9 @@ import { urlOf } from './start-http.js';
 export const startLive = async (base: Base, parts: Parts): Promise<string[]> => {
   const { context, live, nodes } = parts;
   const { config, logger, clock, phases } = base;
-  const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath } = config;
-  if (rtmpPort === 'off' && rtmpsPort === 'off' && !receivesWhip(config, parts)) return [];
+  const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath, srtPort } = config;
+  const isUnused = [rtmpPort, rtmpsPort, srtPort].every((port) => port === 'off') && !receivesWhip(config, parts);
+  if (isUnused) return [];
   const ownerId = nodes && (await keepLiveLease(base, parts));
   const askToHandOver = async ({ liveStreamId, ownerId: otherId }: AbandonedBroadcast): Promise<boolean> =>
     (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) ?? false;
@@ -32,6 +34,7 @@ export const startLive = async (base: Base, parts: Parts): Promise<string[]> => 
   return [
     ...(rtmpPort === 'off' ? [] : [await startRtmp(base, live, { ...options, port: rtmpPort })]),
     ...(isTls ? [await startRtmp(base, live, { ...options, port: rtmpsPort, tls: { certPath, keyPath } })] : []),
+    ...(srtPort === 'off' ? [] : [await startSrt(base, live, { ...options, port: srtPort })]),
   ];
 };
 
@@ -76,14 +79,33 @@ const keepLiveLease = async ({ config, logger, phases }: Base, { live, database 
   return ownerId;
 };
 
-const startRtmp = async ({ logger, phases }: Base, live: LiveServer, options: RtmpServerOptions): Promise<string> => {
+const startRtmp = (base: Base, live: LiveServer, options: RtmpServerOptions): Promise<string> => {
   const name = options.tls ? 'RTMPS' : 'RTMP';
-  try {
+  return startPort(base, name, async () => {
     const server = await RtmpServer.start(options);
-    phases.push({ name, end: () => server.stop() });
     live.ports.set(options.tls ? 'rtmps' : 'rtmp', server.port);
+    return { server, url: `${urlOf(options.host, server).replace('http', name.toLowerCase())}/app` };
+  });
+};
+
+const startSrt = (base: Base, live: LiveServer, options: SrtServerOptions): Promise<string> =>
+  startPort(base, 'SRT', async () => {
+    const server = await SrtServer.start(options);
+    live.ports.set('srt', server.port);
+    return { server, url: urlOf(options.host, server).replace('http', 'srt') };
+  });
+
+/** @returns the URL, or why there is none */
+const startPort = async (
+  { logger, phases }: Base,
+  name: string,
+  start: () => Promise<{ readonly server: { readonly port: number; stop(): Promise<void> }; readonly url: string }>,
+): Promise<string> => {
+  try {
+    const { server, url } = await start();
+    phases.push({ name, end: () => server.stop() });
     logger.info({ port: server.port }, `${name} started`);
-    return `${urlOf(options.host, server).replace('http', name.toLowerCase())}/app`;
+    return url;
   } catch (error) {
     if (!isKinoraError(error, 'unavailable')) throw error;
     logger.error({ reason: error.message }, `${name} not started`);

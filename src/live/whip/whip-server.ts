@@ -18,6 +18,7 @@ const MAX_OFFER_CHARACTERS = 64 * 1024;
 
 const CODES: Record<Refusal['reason'], ErrorCode> = {
   unknown_key: 'not_found',
+  wrong_passphrase: 'forbidden',
   disabled: 'forbidden',
   in_use: 'conflict',
   rate_limited: 'too_many_requests',

@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { readAvcSequence } from './avc-sps.js';
 
 /**
  * H.264 byte-stream (Annex B) and length-prefixed forms, and the avcC record (ISO/IEC 14496-15,
@@ -84,13 +85,12 @@ export const withoutAccessUnitDelimiters = (bytes: Uint8Array): Uint8Array => {
 
 const PROFILES_WITH_CHROMA_FIELDS = new Set([100, 110, 122, 144]);
 
-/**
- * The avcC record, 4-byte lengths. High profiles are assumed to be 8-bit 4:2:0, the only form that
- * Kinora writes or copies.
- */
+/** The avcC record, 4-byte lengths. Chroma is assumed to have the bit depth of luma. */
 export const buildAvcc = (spsUnits: readonly Uint8Array[], ppsUnits: readonly Uint8Array[]): Uint8Array => {
   const first = spsUnits[0];
   assert(first && first.length >= 4 && ppsUnits.length > 0, 'avcC needs an SPS and a PPS');
+  const { chromaFormat, bitDepth } = readAvcSequence(first) ?? { chromaFormat: 1, bitDepth: 8 };
+  const depth = 0xf8 | (bitDepth - 8);
   const withLength = (unit: Uint8Array): number[] => [unit.length >> 8, unit.length & 0xff, ...unit];
   return Uint8Array.from([
     1,
@@ -102,7 +102,7 @@ export const buildAvcc = (spsUnits: readonly Uint8Array[], ppsUnits: readonly Ui
     ...spsUnits.flatMap(withLength),
     ppsUnits.length,
     ...ppsUnits.flatMap(withLength),
-    ...(PROFILES_WITH_CHROMA_FIELDS.has(first[1]!) ? [0xfd, 0xf8, 0xf8, 0] : []),
+    ...(PROFILES_WITH_CHROMA_FIELDS.has(first[1]!) ? [0xfc | chromaFormat, depth, depth, 0] : []),
   ]);
 };
 

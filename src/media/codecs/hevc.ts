@@ -1,3 +1,6 @@
+import { BitReader } from './bit-reader.js';
+import { readHevcSequence } from './hevc-sps.js';
+
 /** The hvcC record (ISO/IEC 14496-15, 8.3.3) and HEVC access units with 4-byte lengths. */
 
 const NAL_IRAP_FIRST = 16;
@@ -30,6 +33,43 @@ export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
     lengthBytes: (hvcc[21]! & 3) + 1,
     spsCount: units.filter(({ type }) => type === NAL_SPS).length,
   };
+};
+
+const NAL_VPS = 32;
+const NAL_PPS = 34;
+/** Of `profile_tier_level`, behind the NAL header and a byte of other fields (ITU-T H.265, 7.3.3). */
+const PROFILE_AT = 3;
+const PROFILE_BYTES = 12;
+
+/**
+ * The hvcC record with 4-byte lengths; undefined when the first SPS is damaged. Chroma is assumed to
+ * have the bit depth of luma.
+ */
+export const buildHvcc = (
+  vpsUnits: readonly Uint8Array[],
+  spsUnits: readonly Uint8Array[],
+  ppsUnits: readonly Uint8Array[],
+): Uint8Array | undefined => {
+  const sequence = spsUnits[0] && readHevcSequence(spsUnits[0]);
+  if (!sequence) return undefined;
+  const reader = new BitReader(spsUnits[0]!, PROFILE_AT - 1);
+  const [first = 0, ...profile] = Array.from({ length: 1 + PROFILE_BYTES }, () => reader.bits(8));
+  const layers = ((first >> 1) & 7) + 1;
+  const depth = 0xf8 | (sequence.bitDepth - 8);
+  const arrayOf = (type: number, units: readonly Uint8Array[]): number[] => [
+    // All of them are here, and none in the frames.
+    0x80 | type,
+    0,
+    units.length,
+    ...units.flatMap((unit) => [unit.length >> 8, unit.length & 0xff, ...unit]),
+  ];
+  return Uint8Array.from([
+    ...[1, ...profile, 0xf0, 0, 0xfc, 0xfc | sequence.chromaFormat, depth, depth, 0, 0],
+    ...[(layers << 3) | ((first & 1) << 2) | 3, 3],
+    ...arrayOf(NAL_VPS, vpsUnits),
+    ...arrayOf(NAL_SPS, spsUnits),
+    ...arrayOf(NAL_PPS, ppsUnits),
+  ]);
 };
 
 /** The sequence parameter sets of an hvcC record, beginning with their NAL headers. */
