@@ -58,6 +58,8 @@ export interface ListedLiveStream extends LiveStream {
 export interface LiveStreamDetails extends LiveStream {
   /** Servers as encoders expect them, RTMPS first; empty when this server receives none. */
   readonly ingest_urls: readonly string[];
+  /** With the stream key and the passphrase; absent when this server does not receive SRT. */
+  readonly srt_url?: string;
 }
 
 export interface LiveStreamFilter {

@@ -43,6 +43,8 @@ export interface AppDeps extends DomainContext {
    * is that of the request, for servers without a configured URL.
    */
   readonly ingestUrls: (hostname: string) => readonly string[];
+  /** The same for SRT (`srt://host:port`); undefined if this server does not receive it. */
+  readonly srtServer?: (hostname: string) => string | undefined;
   /** Absent: encoders can't send by WebRTC. */
   readonly whip?: WhipIngest | undefined;
   readonly apiExtension?: ApiExtension;

@@ -57,6 +57,7 @@ export const startHttp = async (
     streamUrl: streamUrlOf(config),
     imageUrl: imageUrlOf(config),
     ingestUrls: (hostname) => ingestUrlsOf(config, parts.live.ports, hostname),
+    srtServer: (hostname) => srtServerOf(config, parts.live.ports, hostname),
     rateLimits: {
       post: config.rateLimitPost,
       other: config.rateLimitOther,
@@ -95,11 +96,22 @@ const imageUrlOf = ({ imageUrl, publicUrl }: Config): string | undefined => imag
 
 /** RTMPS first. `hostname` is that of a request. */
 const ingestUrlsOf = ({ rtmpUrl, publicUrl }: Config, ports: LiveServer['ports'], hostname: string): string[] => {
-  if (rtmpUrl !== undefined && ports.size > 0) return [rtmpUrl];
+  if (rtmpUrl !== undefined && (ports.has('rtmp') || ports.has('rtmps'))) return [rtmpUrl];
   const host = publicUrl === undefined ? hostname : new URL(publicUrl).hostname;
   return (['rtmps', 'rtmp'] as const).flatMap((scheme) =>
     ports.has(scheme) ? [`${scheme}://${host}:${ports.get(scheme)}/app`] : [],
   );
+};
+
+/** The host is that of RTMP, which may differ from that of the public URL. */
+const srtServerOf = (
+  { rtmpUrl, publicUrl }: Config,
+  ports: LiveServer['ports'],
+  hostname: string,
+): string | undefined => {
+  const url = rtmpUrl ?? publicUrl;
+  const host = url === undefined ? hostname : new URL(url).hostname;
+  return ports.has('srt') ? `srt://${host}:${ports.get('srt')}` : undefined;
 };
 
 /** Figures of the running server, for its administrators. */

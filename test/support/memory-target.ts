@@ -8,6 +8,9 @@ export interface Received {
   endReason: string | undefined;
 }
 
+/** Of all its streams, for protocols that have one. */
+export const PASSPHRASE = 'memory-target-passphrase';
+
 /**
  * Takes one publisher at a time for each of its stream keys, and keeps all that it sends.
  */
@@ -24,6 +27,8 @@ export class MemoryTarget implements IngestTarget {
     await this.before();
     const { streamKey } = request;
     if (!this.keys.includes(streamKey)) return { reason: 'unknown_key', message: 'No stream has this key.' };
+    if (request.hasPassphrase?.(PASSPHRASE) === false)
+      return { reason: 'wrong_passphrase', message: 'The passphrase is wrong.' };
     const isInUse = this.publications.some(
       (other) => other.request.streamKey === streamKey && other.endReason === undefined,
     );

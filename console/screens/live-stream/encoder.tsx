@@ -26,7 +26,7 @@ const advice = [
 
 /** Where an encoder sends, and with which key. */
 const Encoder = ({ stream }: { readonly stream: LiveStreamDetails }): ReactNode => {
-  const { id, stream_key: key, ingest_urls: servers } = stream;
+  const { id, stream_key: key, ingest_urls: servers, srt_url: srtUrl } = stream;
   const mayWrite = usePermission('video:write');
   const [isShown, setShown] = useState(false);
   const reset = useAction(() => resetStreamKey(id), {
@@ -59,7 +59,7 @@ const Encoder = ({ stream }: { readonly stream: LiveStreamDetails }): ReactNode 
         }
       >
         <div className="stack">
-          {server === undefined && (
+          {server === undefined && srtUrl === undefined && (
             <p className="notice notice-warning">
               This server receives no encoders. Its log says why, such as that the port of RTMP is taken or off.
             </p>
@@ -79,6 +79,14 @@ const Encoder = ({ stream }: { readonly stream: LiveStreamDetails }): ReactNode 
             />
           ))}
           <CodeBlock text={key} shown={hidden(HIDDEN)} what="stream key" title="Stream key" />
+          {srtUrl !== undefined && (
+            <CodeBlock
+              text={srtUrl}
+              shown={hidden(srtUrl.replace(/=[^&]+/g, `=${HIDDEN}`))}
+              what="SRT URL"
+              title="Or by SRT: server with stream key and passphrase"
+            />
+          )}
         </div>
       </Section>
       {server !== undefined && (

@@ -32,6 +32,8 @@ interface SimulcastTarget {
 interface LiveStreamDetails extends ApiLiveStream {
   /** RTMPS first; empty when the server receives no encoders. */
   readonly ingest_urls: readonly string[];
+  /** With the stream key and the passphrase; absent when the server does not receive SRT. */
+  readonly srt_url?: string;
 }
 
 const STREAMS = '/video/v1/live-streams';
@@ -76,7 +78,8 @@ const targetOf = ({ url, status, error_severity: severity }: SimulcastTarget): s
 };
 
 const fieldsOf = (config: Config, stream: LiveStreamDetails): Record<string, string | undefined> => {
-  const [url, ...others] = stream.ingest_urls;
+  const { ingest_urls: servers, srt_url: srtUrl } = stream;
+  const [url, ...others] = servers;
   return {
     id: stream.id,
     title: stream.meta?.title,
@@ -84,9 +87,10 @@ const fieldsOf = (config: Config, stream: LiveStreamDetails): Record<string, str
     created: timeOf(stream.created_at),
     latency: stream.latency_mode,
     'reconnect window': `${stream.reconnect_window} s`,
-    server: url ?? 'none: this server receives no encoders, and its log says why',
+    server: url ?? (srtUrl === undefined ? 'none: this server receives no encoders, and its log says why' : undefined),
     'or server': others[0],
     'stream key': stream.stream_key,
+    'or by SRT': srtUrl,
     ...Object.fromEntries(
       (stream.playback_ids ?? []).map(({ id, policy }) => [`${policy} playback`, playerUrl(config, id)]),
     ),

@@ -19,6 +19,10 @@ const serialize = (stream: LiveStreamView): object => ({
   recording: stream.recording,
 });
 
+/** All that an encoder needs, in the form that most of them take. */
+const srtUrlOf = (server: string, { stream_key: key, srt_passphrase: passphrase }: LiveStreamView): string =>
+  `${server}?streamid=${encodeURIComponent(key)}&passphrase=${encodeURIComponent(passphrase)}`;
+
 /**
  * The list of live streams with filters and a total; where encoders send, and what was wrong with
  * what they sent. With an access token too, for `kinora live`.
@@ -46,7 +50,15 @@ export const consoleLiveRoutes = (app: FastifyInstance, deps: ConsoleDeps, ident
   app.get<WithId>('/live-streams/:id', async (request) => {
     const environmentId = await readEnvironment(request);
     const stream = await getLiveStream(deps, environmentId, request.params.id);
-    return { data: { ...serialize(stream), ingest_urls: deps.ingestUrls(request.hostname) } };
+    const { hostname } = request;
+    const srtServer = deps.srtServer?.(hostname);
+    return {
+      data: {
+        ...serialize(stream),
+        ingest_urls: deps.ingestUrls(hostname),
+        ...(srtServer !== undefined && { srt_url: srtUrlOf(srtServer, stream) }),
+      },
+    };
   });
 
   app.get<WithId>('/live-streams/:id/warnings', async (request) => {

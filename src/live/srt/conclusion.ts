@@ -1,4 +1,3 @@
-import { readKeyMaterial, type StreamKeys, unwrapKeys, wrappingKey } from './key-material.js';
 import {
   CAPABILITY,
   type Capabilities,
@@ -11,6 +10,7 @@ import {
   writeCapabilities,
   writeHandshake,
 } from './handshake.js';
+import { readKeyMaterial, type StreamKeys, unwrapKeys, wrappingKey } from './key-material.js';
 import { EXTENSION } from './packets.js';
 import { BUFFER_PACKETS } from './receive-buffer.js';
 import { readStreamId } from './stream-id.js';

@@ -10,7 +10,11 @@ describe.each([16, 24, 32])('keys of %i bytes', (keyBytes) => {
   const odd = Buffer.alloc(keyBytes, 0x0d);
   const wrapping = wrappingKey(PASSPHRASE, { salt, keyBytes });
 
-  it.each([{ salt, even }, { salt, odd }, { salt, even, odd }])('are unwrapped with the passphrase alone', (keys) => {
+  it.each([
+    { salt, even },
+    { salt, odd },
+    { salt, even, odd },
+  ])('are unwrapped with the passphrase alone', (keys) => {
     const message = writeKeyMaterial(wrapKeys(keys, wrapping));
     expect(unwrapKeys(readKeyMaterial(message)!, wrapping)).toEqual(keys);
     expect(new KeyReader(PASSPHRASE).read(message)).toEqual(keys);

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { lookup } from 'node:dns';
+import { once } from 'node:events';
 import { isIP, isIPv6 } from 'node:net';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -10,7 +10,15 @@ import { AttemptLimit } from '../attempt-limit.js';
 import type { IngestTarget, Refusal } from '../ingest.js';
 import { addressGroup, peerAddress } from '../rtmp/peer-address.js';
 import { acceptConclusion, type ConnectionRequest, KeyReader, plainHandshake, readConclusion } from './conclusion.js';
-import { HANDSHAKE_TYPE, type Handshake, REJECTION, type Rejection, readHandshake, rejectionType, writePeerAddress } from './handshake.js';
+import {
+  HANDSHAKE_TYPE,
+  type Handshake,
+  REJECTION,
+  type Rejection,
+  readHandshake,
+  rejectionType,
+  writePeerAddress,
+} from './handshake.js';
 import { HandshakeCookie } from './handshake-cookie.js';
 import type { StreamKeys } from './key-material.js';
 import { CONTROL, readPacket, writeControl } from './packets.js';
@@ -163,19 +171,24 @@ export class SrtServer {
 
   #decide(name: string, handshake: Handshake, remote: RemoteInfo): void {
     const group = addressGroup(peerAddress(remote.address));
-    const refuse = (reason: Rejection, message: string): void => this.#refuse(name, handshake, remote, reason, message);
-    const ofGroup = [...this.#peers.values()].filter((other) => other.group === group).length;
-    if (this.#peers.size >= MAX_CONNECTIONS || ofGroup >= MAX_CONNECTIONS_PER_ADDRESS)
-      return refuse(REJECTION.resource, 'Too many encoders are connected.');
-    if (this.#failedKeys.isReached(group)) return refuse(REJECTION.overload, 'Too many wrong stream keys.');
-    const request = readConclusion(handshake);
-    if (typeof request === 'number') return refuse(request, OBSTACLES[request] ?? 'The handshake is invalid.');
+    const request = this.#findLimit(group) ?? readConclusion(handshake);
+    if (typeof request === 'number') {
+      this.#refuse(name, handshake, remote, request, OBSTACLES[request] ?? 'The handshake is invalid.');
+      return;
+    }
     const peer: Peer = { remote, group };
     this.#peers.set(name, peer);
     this.#accept(name, peer, request).catch((error: unknown) => {
       this.#options.logger.error({ peer: remote.address, error }, 'SRT connection failed');
       this.#peers.delete(name);
     });
+  }
+
+  /** Why nobody of these addresses is accepted now. */
+  #findLimit(group: string): Rejection | undefined {
+    const ofGroup = [...this.#peers.values()].filter((other) => other.group === group).length;
+    if (this.#peers.size >= MAX_CONNECTIONS || ofGroup >= MAX_CONNECTIONS_PER_ADDRESS) return REJECTION.resource;
+    return this.#failedKeys.isReached(group) ? REJECTION.overload : undefined;
   }
 
   async #accept(name: string, peer: Peer, request: ConnectionRequest): Promise<void> {
@@ -284,6 +297,8 @@ export class SrtServer {
 
 /** What the log says, and docs/live.md for owners of encoders. */
 const OBSTACLES: Partial<Record<Rejection, string>> = {
+  [REJECTION.resource]: 'Too many encoders are connected.',
+  [REJECTION.overload]: 'Too many wrong stream keys; try again in a minute.',
   [REJECTION.version]: 'The encoder speaks an SRT older than 1.3.',
   [REJECTION.messageApi]: 'The encoder sends a file instead of a live stream.',
   [REJECTION.congestion]: 'The encoder sends a file instead of a live stream.',

@@ -4,7 +4,9 @@ import assert from 'node:assert';
 export const AAC_FRAME_SAMPLES = 1024;
 
 /** By index (ISO/IEC 14496-3, table 1.18). */
-export const SAMPLING_FREQUENCIES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
+export const SAMPLING_FREQUENCIES = [
+  96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
+];
 
 /** AudioSpecificConfig of AAC-LC: object type 2, 1,024-sample frames. `channels` 1 to 6. */
 export const audioSpecificConfig = (sampleRate: number, channels: number): Uint8Array => {

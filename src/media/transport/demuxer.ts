@@ -1,7 +1,7 @@
 import { PacketReader, type TransportPacket } from './packet-reader.js';
 import { type PesPacket, PesReader } from './pes-reader.js';
 import { type ElementaryStream, readAssociation, readProgramMap, SectionReader } from './sections.js';
-import { chooseStreams, type ChosenStreams, type StreamCodec } from './stream-types.js';
+import { type ChosenStreams, chooseStreams, type StreamCodec } from './stream-types.js';
 
 export interface DemuxerEvents {
   /** The streams of the program are known, or have changed. */

@@ -17,41 +17,41 @@ export interface ChosenStreams {
   readonly unreadableAudio?: string;
 }
 
-const VIDEO: Readonly<Record<number, VideoCodec>> = { 0x1b: 'avc', 0x24: 'hevc' };
+const VIDEO: Readonly<Record<number, VideoCodec>> = { 27: 'avc', 36: 'hevc' };
 const AAC_ADTS = 0x0f;
 const PRIVATE_DATA = 6;
 
 const unreadableVideo: Readonly<Record<number, string>> = {
-  0x01: 'MPEG-1',
-  0x02: 'MPEG-2',
-  0x10: 'MPEG-4 Visual',
-  0x21: 'JPEG 2000',
-  0x33: 'VVC',
-  0xd1: 'Dirac',
-  0xea: 'VC-1',
+  1: 'MPEG-1',
+  2: 'MPEG-2',
+  16: 'MPEG-4 Visual',
+  33: 'JPEG 2000',
+  51: 'VVC',
+  209: 'Dirac',
+  234: 'VC-1',
 };
 const unreadableAudio: Readonly<Record<number, string>> = {
-  0x03: 'MPEG audio',
-  0x04: 'MPEG audio',
-  0x11: 'AAC in LATM',
-  0x80: 'LPCM',
-  0x81: 'AC-3',
-  0x82: 'DTS',
-  0x83: 'TrueHD',
-  0x87: 'E-AC-3',
+  3: 'MPEG audio',
+  4: 'MPEG audio',
+  17: 'AAC in LATM',
+  128: 'LPCM',
+  129: 'AC-3',
+  130: 'DTS',
+  131: 'TrueHD',
+  135: 'E-AC-3',
 };
 /** Codecs of private data, by their registration or descriptor. */
 const audioFormats: Readonly<Record<string, string>> = {
   'AC-3': 'AC-3',
-  'EAC3': 'E-AC-3',
-  'Opus': 'Opus',
-  'BSSD': 'SMPTE 302M',
-  'DTS1': 'DTS',
-  'DTS2': 'DTS',
-  'DTS3': 'DTS',
+  EAC3: 'E-AC-3',
+  Opus: 'Opus',
+  BSSD: 'SMPTE 302M',
+  DTS1: 'DTS',
+  DTS2: 'DTS',
+  DTS3: 'DTS',
 };
 const videoFormats: Readonly<Record<string, string>> = { AV01: 'AV1', VVC1: 'VVC', 'VC-1': 'VC-1' };
-const audioTags: Readonly<Record<number, string>> = { 0x6a: 'AC-3', 0x7a: 'E-AC-3', 0x7b: 'DTS' };
+const audioTags: Readonly<Record<number, string>> = { 106: 'AC-3', 122: 'E-AC-3', 123: 'DTS' };
 
 export const chooseStreams = (streams: readonly ElementaryStream[]): ChosenStreams => {
   const video = streams.find(({ type }) => VIDEO[type] !== undefined);

@@ -9,11 +9,11 @@ export interface Publisher {
   readonly output: Promise<string>;
 }
 
-/** Publishes with the system's FFmpeg. `args` are those before the URL. */
+/** Publishes with the system's FFmpeg over RTMP or SRT. `args` are those before the URL. */
 export const startPublisher = (url: string, args: readonly string[]): Publisher => {
-  const child = spawn(ffmpegPath!, ['-hide_banner', '-loglevel', 'info', '-nostats', '-y', ...args, '-f', 'flv', url], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const format = url.startsWith('srt:') ? 'mpegts' : 'flv';
+  const options = ['-hide_banner', '-loglevel', 'info', '-nostats', '-y', ...args, '-f', format, url];
+  const child = spawn(ffmpegPath!, options, { stdio: ['ignore', 'ignore', 'pipe'] });
   let text = '';
   child.stderr.on('data', (data) => {
     text += data;

@@ -40,6 +40,7 @@ export const boot = async ({ options = {}, dataDir, token, ...overrides }: BootO
       KINORA_PORT: '0',
       KINORA_SAMPLE: 'false',
       KINORA_RTMP_PORT: 'off',
+      KINORA_SRT_PORT: 'off',
       KINORA_ALLOW_PRIVATE_SOURCES: 'true',
       KINORA_TOKEN: `${access.id}:${access.secret}`,
       ...env,

@@ -83,6 +83,7 @@ export const startServer = async ({
     PORT: '0',
     SAMPLE: 'false',
     RTMP_PORT: 'off',
+    SRT_PORT: 'off',
     ALLOW_PRIVATE_SOURCES: 'true',
     TOKEN: `${token.id}:${token.secret}`,
     LOG_FORMAT: 'json',

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { IngestPacket } from '#kinora/live/ingest.js';
+import { SrtServer } from '#kinora/live/srt/srt-server.js';
+import { TransportReader } from '#kinora/live/srt/transport-reader.js';
+import { readLiveVideo } from '#kinora/media/live/stream-facts.js';
+import { fixture } from '../../support/media/fixtures.js';
+import { readSentPackets } from '../../support/media/sent-packets.js';
+import { memoryLogger } from '../../support/memory-logger.js';
+import { MemoryTarget, PASSPHRASE, packetsOf, type Received } from '../../support/memory-target.js';
+import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
+import { type LossyRelay, startLossyRelay } from '../../support/servers/lossy-relay.js';
+import { until } from '../../support/servers/server-process.js';
+
+const KEY = 'c8f3a2d1-stream-key';
+/** What was sent last is not dropped at the end, and packets that are sent again are waited for. */
+const PATIENT = 'linger=20&latency=4000000';
+/** Times real time. The system drops what comes in bursts. */
+const RATE = 6;
+
+const servers: SrtServer[] = [];
+const relays: LossyRelay[] = [];
+const publishers: Publisher[] = [];
+afterEach(async () => {
+  for (const { process } of publishers.splice(0)) process.kill('SIGKILL');
+  for (const relay of relays.splice(0)) relay.stop();
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+const start = async () => {
+  const target = new MemoryTarget([KEY]);
+  const logger = memoryLogger();
+  const server = await SrtServer.start({ host: '127.0.0.1', port: 0, target, logger });
+  servers.push(server);
+  return { server, target, logger };
+};
+
+interface Sending {
+  readonly key?: string;
+  readonly passphrase?: string;
+  readonly query?: string;
+  readonly streamId?: string;
+  readonly rate?: number;
+}
+
+const publish = (port: number, path: string, sending: Sending = {}): Publisher => {
+  const { key = KEY, passphrase = PASSPHRASE, query = PATIENT, streamId = key, rate = RATE } = sending;
+  const secret = passphrase === '' ? '' : `&passphrase=${passphrase}`;
+  const url = `srt://127.0.0.1:${port}?${query}${secret}&streamid=${streamId}`;
+  const publisher = startPublisher(url, ['-readrate', String(rate), '-i', path, '-c', 'copy']);
+  publishers.push(publisher);
+  return publisher;
+};
+
+const digest = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+
+const ended = async (target: MemoryTarget, index = 0): Promise<Received> => {
+  await until('the publication ends', () => target.publications[index]?.endReason !== undefined);
+  return target.publications[index]!;
+};
+
+/**
+ * Compares what has arrived with the packets of the file: bytes and times, exactly. `hasSets`: its
+ * key frames have parameter sets, which do not arrive in frames.
+ */
+const expectAllOf = async (received: Received, path: string, { hasSets = false } = {}): Promise<void> => {
+  const sent = await readSentPackets(path);
+  for (const kind of ['video', 'audio'] as const) {
+    const packets = packetsOf(received, kind);
+    const compared = (_: unknown, index: number): boolean => !hasSets || kind === 'audio' || !sent.video[index]!.isKey;
+    const digests = packets.map(({ data }) => digest(data));
+    expect(digests.filter(compared)).toEqual(sent[kind].map((packet) => packet.digest).filter(compared));
+    const [first] = packets;
+    for (const [index, { dtsMs }] of packets.entries()) {
+      const expected = sent[kind][index]!.dtsMs - sent[kind][0]!.dtsMs;
+      expect(dtsMs - first!.dtsMs, `${kind} ${index}`).toBeCloseTo(expected, 1);
+    }
+  }
+  const video = packetsOf(received, 'video');
+  expect(video.map(({ isKey }) => isKey)).toEqual(sent.video.map(({ isKey }) => isKey));
+  for (const [index, { compositionMs }] of video.entries())
+    expect(compositionMs).toBeCloseTo(sent.video[index]!.compositionMs, 1);
+};
+
+describe('FFmpeg of the system', () => {
+  it.each([
+    ['H.264 with B-frames', 'h264-aac.mp4', 'avc', 16],
+    ['HEVC', 'hevc-aac.mp4', 'hevc', 32],
+  ] as const)('sends %s and AAC', async (_name, file, codec, keyBytes) => {
+    const { server, target, logger } = await start();
+    const path = await fixture(file);
+    await publish(server.port, path, { query: `${PATIENT}&pbkeylen=${keyBytes}` }).output;
+    const received = await ended(target);
+    await expectAllOf(received, path, { hasSets: codec === 'hevc' });
+    expect(received.endReason).toBe('The encoder has ended the stream.');
+    expect(received.request).toMatchObject({ streamKey: KEY, protocol: 'srt', peer: '127.0.0.1' });
+    const configs = packetsOf(received, 'video-config').map(({ config }) => config);
+    expect(configs).toHaveLength(1);
+    expect(readLiveVideo(codec, configs[0]!.record)).toMatchObject({ codec, width: 320, height: 180 });
+    expect(packetsOf(received, 'audio-config')).toHaveLength(1);
+    expect(server.connectionCount).toBe(0);
+    const log = JSON.stringify(logger.lines);
+    expect(log).not.toContain(KEY);
+    expect(log).not.toContain(PASSPHRASE);
+  });
+
+  it('loses nothing in a network that drops, repeats and delays', async () => {
+    const { server, target, logger } = await start();
+    const relay = await startLossyRelay(server.port, 60);
+    relays.push(relay);
+    const path = await fixture('h264-aac.mp4');
+    await publish(relay.port, path, { rate: 2 }).output;
+    await expectAllOf(await ended(target), path);
+    expect(relay.counts.conclusions).toBeGreaterThan(0);
+    expect(Math.min(relay.counts.dropped, relay.counts.repeated, relay.counts.delayed)).toBeGreaterThan(5);
+    // Both conclusions were of one encoder.
+    expect(target.publications).toHaveLength(1);
+    expect(logger.lines.map(({ message }) => message)).toEqual(['SRT encoder connected', 'SRT encoder disconnected']);
+    expect(logger.lines[1]!.fields).toMatchObject({ lost_packets: 0 });
+  });
+
+  it('may name the key in the form of SRT Access Control', async () => {
+    const { server, target } = await start();
+    const path = await fixture('h264-aac.mp4');
+    await publish(server.port, path, { streamId: `#!::m=publish,r=${KEY}` }).output;
+    expect(packetsOf(await ended(target), 'video').length).toBe(180);
+  });
+
+  it.each<[string, Sending, string, string]>([
+    ['a wrong passphrase', { passphrase: 'another-passphrase' }, 'The passphrase is wrong.', 'Incorrect passphrase'],
+    ['no passphrase', { passphrase: '' }, 'The encoder has no passphrase.', 'Password required'],
+    ['an unknown stream key', { key: 'wrong-key-5d1c' }, 'No stream has this key.', 'failed'],
+    ['no stream ID', { streamId: '' }, 'The stream ID is no stream key.', 'failed'],
+    ['a request to receive', { streamId: `#!::m=request,r=${KEY}` }, 'The peer wants to receive.', 'failed'],
+    ['a file', { query: 'transtype=file' }, 'The encoder sends a file instead of a live stream.', 'failed'],
+  ])('is refused with %s', async (_name, sending, reason, output) => {
+    const { server, target, logger } = await start();
+    const path = await fixture('h264-aac.mp4');
+    expect(await publish(server.port, path, sending).output).toContain(output);
+    expect(target.publications).toEqual([]);
+    expect(logger.lines).toMatchObject([{ level: 'info', message: 'SRT encoder refused' }]);
+    expect(logger.lines[0]!.fields.reason).toContain(reason);
+    expect(JSON.stringify(logger.lines)).not.toContain('wrong-key');
+  });
+
+  it('is disconnected with a codec that can not be recorded', async () => {
+    const { server, target } = await start();
+    await publish(server.port, await fixture('mpeg2-ac3.ts')).output;
+    expect((await ended(target)).endReason).toBe('The video codec is MPEG-2. Set the video encoder to H.264 or HEVC.');
+  });
+
+  it('is gone when it does not respond any more', async () => {
+    const { server, target } = await start();
+    const { process } = publish(server.port, await fixture('h264-aac.mp4'), { rate: 1 });
+    await until('it sends', () => (target.publications[0]?.packets.length ?? 0) > 20);
+    process.kill('SIGKILL');
+    expect((await ended(target)).endReason).toBe('The encoder does not respond.');
+    expect(server.connectionCount).toBe(0);
+  });
+});
+
+describe('a transport stream', () => {
+  const read = (bytes: Buffer, size: number, isLost: (at: number) => boolean = () => false) => {
+    const packets: IngestPacket[] = [];
+    const reader = new TransportReader((packet) => void packets.push(packet));
+    for (let at = 0; at < bytes.length; at += size) {
+      if (isLost(at / size)) reader.lose(1);
+      else reader.push(Buffer.from(bytes.subarray(at, at + size)));
+    }
+    reader.flush();
+    return { packets };
+  };
+
+  it.each([
+    ['h264-aac.ts', 1316],
+    // After 26.5 hours, timestamps begin again.
+    ['time-wrap.ts', 1000],
+  ])('%s has all frames in pieces of %i bytes', async (file, size) => {
+    const path = await fixture(file);
+    const received = read(readFileSync(path), size);
+    const video = packetsOf(received, 'video');
+    const audio = packetsOf(received, 'audio');
+    expect(video).toHaveLength(180);
+    expect(audio.length).toBeGreaterThan(275);
+    for (const packets of [video, audio])
+      for (const [index, { dtsMs }] of packets.slice(1).entries()) {
+        expect(dtsMs - packets[index]!.dtsMs).toBeGreaterThan(0);
+        expect(dtsMs - packets[index]!.dtsMs).toBeLessThan(40);
+      }
+    expect(video.filter(({ isKey }) => isKey)).toHaveLength(3);
+  });
+
+  it('goes on with the next key frame after a loss of video', async () => {
+    const bytes = readFileSync(await fixture('h264-aac.ts'));
+    const whole = packetsOf(read(bytes, 1316), 'video');
+    const cut = read(bytes, 1316, (piece) => piece === 40);
+    const video = packetsOf(cut, 'video');
+    const key = whole.findIndex(
+      ({ isKey }, index) => isKey && index > 0 && !video.some(({ dtsMs }) => dtsMs === whole[index - 1]!.dtsMs),
+    );
+    expect(key).toBeGreaterThan(0);
+    const times = new Set(video.map(({ dtsMs }) => dtsMs));
+    const missing = whole.flatMap(({ dtsMs }, index) => (times.has(dtsMs) ? [] : [index]));
+    // All from the one that was lost to the last one before the key frame.
+    expect(missing).toEqual(Array.from({ length: missing.length }, (_, at) => key - missing.length + at));
+    expect(video).toHaveLength(whole.length - missing.length);
+  });
+});
