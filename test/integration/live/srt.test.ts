@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { IngestPacket } from '#kinora/live/ingest.js';
 import { SrtServer } from '#kinora/live/srt/srt-server.js';
 import { TransportReader } from '#kinora/live/srt/transport-reader.js';
@@ -10,8 +10,10 @@ import { readSentPackets } from '../../support/media/sent-packets.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { MemoryTarget, PASSPHRASE, packetsOf, type Received } from '../../support/memory-target.js';
 import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
+import { LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
 import { type LossyRelay, startLossyRelay } from '../../support/servers/lossy-relay.js';
-import { until } from '../../support/servers/server-process.js';
+import { cleanUpServers, until } from '../../support/servers/server-process.js';
+import { api } from '../../support/wire/create-asset.js';
 
 const KEY = 'c8f3a2d1-stream-key';
 /** What was sent last is not dropped at the end, and packets that are sent again are waited for. */
@@ -205,5 +207,43 @@ describe('a transport stream', () => {
     // All from the one that was lost to the last one before the key frame.
     expect(missing).toEqual(Array.from({ length: missing.length }, (_, at) => key - missing.length + at));
     expect(video).toHaveLength(whole.length - missing.length);
+  });
+});
+
+describe('a server', () => {
+  let station: LiveStation;
+  beforeAll(async () => {
+    station = await LiveStation.open({ options: { SRT_PORT: '0' } });
+  });
+  afterAll(async () => {
+    station?.close();
+    await cleanUpServers();
+  });
+
+  const srtUrlOf = async ({ id }: WireLiveStream): Promise<string> => {
+    const response = await api(station.server, 'GET', `/console/api/live-streams/${id}`);
+    return ((await response.json()) as { data: { srt_url: string } }).data.srt_url;
+  };
+
+  it.each(['h264-aac.mp4', 'hevc-aac.mp4'])('plays and records every frame of %s', async (file) => {
+    const stream = await station.create();
+    const url = await srtUrlOf(stream);
+    expect(url).toMatch(new RegExp(`^srt://127\\.0\\.0\\.1:\\d+\\?streamid=${stream.stream_key}&passphrase=\\w{40}$`));
+    const args = ['-re', '-i', await fixture(file), '-c', 'copy'];
+    const refused = startPublisher(url.replace(/.$/, '_'), args);
+    expect(await refused.output).toContain('Incorrect passphrase');
+    expect(await station.told(stream.id)).not.toContain('connected');
+
+    const { output } = startPublisher(`${url}&linger=20`, args);
+    const assetId = await station.untilActive(stream);
+    expect(await station.retrieve(stream)).toMatchObject({ active_ingest_protocol: 'srt' });
+    const playlist = await fetch(`${station.server.url}/${stream.playback_ids[0]!.id}.m3u8`);
+    expect(playlist.status).toBe(200);
+    await output;
+    await api(station.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`);
+    const asset = await station.untilPlanned(assetId);
+    expect(asset).toMatchObject({ status: 'ready', ingest_type: 'live_srt' });
+    expect(asset.duration).toBeCloseTo(6, 1);
+    expect(await station.counters(asset)).toEqual(Array.from({ length: SESSION_FRAMES }, (_, frame) => frame));
   });
 });
