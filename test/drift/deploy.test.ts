@@ -32,18 +32,23 @@ it('names only options that exist', () => {
   }
 });
 
-it('lets encoders reach the port of RTMP wherever it is not on the host itself', () => {
-  const port = options.rtmpPort.default;
-  // The image listens on every interface, for HTTP and RTMP alike.
+it('lets encoders reach the ports of RTMP and SRT wherever they are not on the host itself', () => {
+  const [port, srtPort] = [options.rtmpPort.default, options.srtPort.default];
+  // The image listens on every interface, for HTTP and encoders alike.
   const image = read('container/Dockerfile');
   expect(image).toContain('KINORA_HOST=0.0.0.0');
-  expect(image).toMatch(new RegExp(`^EXPOSE 8080 ${port}$`, 'm'));
+  expect(image).toMatch(new RegExp(`^EXPOSE 8080 ${port} ${srtPort}/udp$`, 'm'));
   const { kinora, 'kinora-postgres': withPostgres } = yaml('compose/compose.yaml').services;
-  for (const { ports } of [kinora, withPostgres]) expect(ports[1]).toMatch(new RegExp(`:${port}:${port}$`));
+  for (const { ports } of [kinora, withPostgres]) {
+    expect(ports[1]).toMatch(new RegExp(`:${port}:${port}$`));
+    expect(ports[2]).toMatch(new RegExp(`:${srtPort}:${srtPort}/udp$`));
+  }
   const [container] = yaml('kubernetes/base/statefulset.yaml').spec.template.spec.containers;
   const { name } = container.ports.find(({ containerPort }: { containerPort: number }) => `${containerPort}` === port);
   const { ports } = yaml('kubernetes/base/service.yaml').spec;
   expect(ports).toContainEqual({ name: 'rtmp', port: Number(port), targetPort: name });
+  expect(ports).toContainEqual({ name: 'srt', port: Number(srtPort), protocol: 'UDP', targetPort: 'srt' });
+  expect(container.ports).toContainEqual({ name: 'srt', containerPort: Number(srtPort), protocol: 'UDP' });
 });
 
 describe('the image', () => {
