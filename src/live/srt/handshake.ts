@@ -31,7 +31,7 @@ export const REJECTION = {
 export type Rejection = (typeof REJECTION)[keyof typeof REJECTION];
 
 /** In the extension field of a response to an induction: the listener speaks version 5. */
-export const MAGIC = 0x4a17;
+const MAGIC = 0x4a17;
 /** In the extension field of a conclusion: which extensions follow. */
 const HAS_HANDSHAKE = 1;
 const HAS_KEYS = 2;
@@ -126,7 +126,7 @@ const extensionFieldOf = (type: number, version: number, kinds: readonly number[
 export const rejectionType = (reason: Rejection): number => REJECTION_TYPE + reason;
 
 /** The bytes of each 32-bit word are reversed, as in stream IDs. */
-export const reverseWords = (bytes: Uint8Array): Buffer => {
+const reverseWords = (bytes: Uint8Array): Buffer => {
   const reversed = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
   for (const [at, byte] of bytes.entries()) reversed[(at & ~3) + 3 - (at & 3)] = byte;
   return reversed;

@@ -55,7 +55,7 @@ export interface ControlPacket {
   readonly payload: Buffer;
 }
 
-export const HEADER_BYTES = 16;
+const HEADER_BYTES = 16;
 const CONTROL_BIT = 0x80000000;
 /** A data packet is a whole message, as always in live mode. */
 const SOLO = 0xc0000000;

@@ -162,10 +162,10 @@ export class SrtServer {
     if (!this.#cookie.isValid(handshake.cookie, nameOf(remote), nowMs)) return;
     const name = `${nameOf(remote)} ${handshake.socketId}`;
     const peer = this.#peers.get(name);
-    const refused = this.#refused.get(name);
+    const rejected = this.#refused.get(name);
     if (peer) {
       if (peer.response) this.#send(peer.response, remote);
-    } else if (refused && refused.untilMs > nowMs) this.#send(refused.response, remote);
+    } else if (rejected && rejected.untilMs > nowMs) this.#send(rejected.response, remote);
     else this.#decide(name, handshake, remote);
   }
 

@@ -37,13 +37,13 @@ export const readHvcc = (hvcc: Uint8Array): HvccSummary | undefined => {
 
 const NAL_VPS = 32;
 const NAL_PPS = 34;
-/** Of `profile_tier_level`, behind the NAL header and a byte of other fields (ITU-T H.265, 7.3.3). */
+/** Of `profile_tier_level` (ITU-T H.265, 7.3.3), behind the NAL header and a byte. */
 const PROFILE_AT = 3;
 const PROFILE_BYTES = 12;
 
 /**
- * The hvcC record with 4-byte lengths; undefined when the first SPS is damaged. Chroma is assumed to
- * have the bit depth of luma.
+ * The hvcC record with 4-byte lengths; undefined when the first SPS is damaged. Chroma is assumed
+ * to have the bit depth of luma.
  */
 export const buildHvcc = (
   vpsUnits: readonly Uint8Array[],

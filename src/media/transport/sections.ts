@@ -100,7 +100,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** ISO/IEC 13818-1, annex A. 0 for an undamaged section with its check. */
-export const crc32 = (bytes: Uint8Array): number => {
+const crc32 = (bytes: Uint8Array): number => {
   let value = 0xffffffff;
   for (const byte of bytes) value = ((value << 8) ^ CRC_TABLE[((value >>> 24) ^ byte) & 0xff]!) >>> 0;
   return value;

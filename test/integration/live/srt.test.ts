@@ -178,7 +178,7 @@ describe('a transport stream', () => {
     ['h264-aac.ts', 1316],
     // After 26.5 hours, timestamps begin again.
     ['time-wrap.ts', 1000],
-  ])('%s has all frames in pieces of %i bytes', async (file, size) => {
+  ] as const)('%s has all frames in pieces of %i bytes', async (file, size) => {
     const path = await fixture(file);
     const received = read(readFileSync(path), size);
     const video = packetsOf(received, 'video');
@@ -225,7 +225,7 @@ describe('a server', () => {
     return ((await response.json()) as { data: { srt_url: string } }).data.srt_url;
   };
 
-  it.each(['h264-aac.mp4', 'hevc-aac.mp4'])('plays and records every frame of %s', async (file) => {
+  it.each(['h264-aac.mp4', 'hevc-aac.mp4'] as const)('plays and records every frame of %s', async (file) => {
     const stream = await station.create();
     const url = await srtUrlOf(stream);
     expect(url).toMatch(new RegExp(`^srt://127\\.0\\.0\\.1:\\d+\\?streamid=${stream.stream_key}&passphrase=\\w{40}$`));
