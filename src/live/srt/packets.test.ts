@@ -120,7 +120,7 @@ describe('lists of losses', () => {
 
 it('unwraps sequence numbers to the nearest count', () => {
   fc.assert(
-    fc.property(fc.nat(2 ** 40), fc.integer({ min: -(2 ** 30), max: 2 ** 30 }), (near, distance) => {
+    fc.property(fc.nat(2 ** 40), fc.integer({ min: -(2 ** 30), max: 2 ** 30 - 1 }), (near, distance) => {
       expect(unwrapSequence(wrapSequence(near + distance), near)).toBe(near + distance);
     }),
     { numRuns: 100 },
