@@ -175,7 +175,10 @@ const networkRule = {
   name: 'the network only under net/',
   severity: 'error',
   // The app makes the server that it listens with; live streams arrive over TLS and UDP of their own.
-  from: { path: '^src/', pathNot: '^src/(net/|http/plugins/create-http-app\\.ts$|live/(rtmp/rtmp|srt/srt)-server\\.ts$)' },
+  from: {
+    path: '^src/',
+    pathNot: '^src/(net/|http/plugins/create-http-app\\.ts$|live/(rtmp/rtmp|srt/srt)-server\\.ts$)',
+  },
   to: { path: '^(node:)?(http|https|http2|dgram|tls|dns)(/|$)' },
 };
 
