@@ -40,6 +40,12 @@ const needs = [
     suites: 'voices of real speech, playback with ffmpeg, unusual times, embedded tracks, pairs of mono streams',
   },
   { program: 'nginx', packages: ['nginx-light'], suites: 'the shipped nginx configuration' },
+  {
+    program: 'nginx',
+    file: '/usr/lib/nginx/modules/ngx_stream_module.so',
+    packages: ['libnginx-mod-stream'],
+    suites: 'nginx in front of RTMP',
+  },
   { program: 'caddy', packages: ['caddy'], suites: 'the shipped Caddy configuration' },
   {
     program: 'swift-proxy-server',
@@ -53,7 +59,7 @@ const needs = [
   { program: 'python3', packages: ['python3-minimal'], suites: 'the Python samples of the API page' },
   { program: 'flock', packages: ['util-linux'], suites: 'the lock of the data directory (the server needs it too)' },
 ];
-const missing = () => needs.filter(({ program }) => !isInstalled(program));
+const missing = () => needs.filter(({ program, file }) => !isInstalled(program) || (file && !existsSync(file)));
 
 const canInstall = process.getuid?.() === 0 && existsSync('/etc/debian_version') && isInstalled('apt-get');
 if (missing().length > 0 && canInstall && process.env.TEST_INSTALL !== '0') {

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
 import { fetchBytes } from '../../support/players/play.js';
 import { isContinuous, LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
+import { hasNginxStream, startNginxStream } from '../../support/servers/nginx.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
@@ -178,6 +181,31 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     const counters = await second.counters(asset);
     expect([asset.status, counters.length > 60, isContinuous(counters)]).toEqual(['ready', true, true]);
     await first.start();
+  });
+
+  it.runIf(hasNginxStream)('is reached through nginx, at another server when its own has stopped', async () => {
+    const nginx = await startNginxStream([first.rtmpPort, second.rtmpPort]);
+    try {
+      const stream = await second.create();
+      const publish = () => first.publish(stream, { loops: true, port: nginx.port });
+      publish();
+      const assetId = await second.untilActive(stream);
+      const client = new pg.Client(databaseUrl);
+      await client.connect();
+      const { rows } = await client.query('select node_id from live_stream where id = $1', [stream.id]);
+      await client.end();
+      const isFirst = readFileSync(join(first.dataDir, 'live-owner'), 'utf8') === rows[0].node_id;
+      const [own, other] = isFirst ? [first, second] : [second, first];
+      await own.server.stop();
+      const publisher = publish();
+      await until('it is connected', async () => (await other.told(stream.id)).at(-1) === 'recording');
+      expect((await other.retrieve(stream)).active_asset_id).toBe(assetId);
+      expect((await api(other.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
+      publisher.process.kill('SIGKILL');
+      await own.start();
+    } finally {
+      await nginx.stop();
+    }
   });
 
   it('goes on elsewhere at once when its server stops, and viewers notice nothing', async () => {

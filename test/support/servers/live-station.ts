@@ -32,6 +32,13 @@ interface StationOptions {
   readonly megabits?: number;
 }
 
+interface PublishOptions {
+  readonly loops?: boolean | number;
+  readonly path?: string;
+  /** Instead of that of the server. */
+  readonly port?: number;
+}
+
 /** A server that receives live streams, as a process, with encoders that send to it. */
 export class LiveStation {
   server!: ServerProcess;
@@ -105,10 +112,10 @@ export class LiveStation {
   /** Sends a file, or its own, in real time, again and again or so often more with `loops`. */
   publish(
     { stream_key: key }: Pick<WireLiveStream, 'stream_key'>,
-    { loops = false, path = this.#file }: { readonly loops?: boolean | number; readonly path?: string } = {},
+    { loops = false, path = this.#file, port = this.rtmpPort }: PublishOptions = {},
   ): Publisher {
     const loop = loops === false ? [] : ['-stream_loop', loops === true ? '-1' : String(loops)];
-    const url = `rtmp://127.0.0.1:${this.rtmpPort}/app/${key}`;
+    const url = `rtmp://127.0.0.1:${port}/app/${key}`;
     const publisher = startPublisher(url, ['-re', ...loop, '-i', path, '-c', 'copy']);
     this.#publishers.push(publisher);
     return publisher;

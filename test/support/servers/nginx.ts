@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTool } from '#kinora/lib/find-tool.js';
+import { freePort } from './free-port.js';
 import { until } from './server-process.js';
 
 export interface Nginx {
@@ -73,6 +74,38 @@ export const startNginx = async (port: number, upstreams: string | readonly stri
     accessLog: () => readFileSync(join(root, 'access.log'), 'utf8'),
     stop: async () => {
       child.kill('SIGQUIT');
+      await once(child, 'exit');
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+};
+
+const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
+
+export const hasNginxStream = nginxPath !== undefined && existsSync(STREAM_MODULE);
+
+/** nginx in front of RTMP ports, as docs/live.md describes it. `port` is for encoders. */
+export const startNginxStream = async (
+  rtmpPorts: readonly number[],
+): Promise<{ readonly port: number; stop(): Promise<void> }> => {
+  const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
+  const port = await freePort();
+  const described = /```nginx\n(stream \{[\s\S]*?)```/.exec(readFileSync('docs/live.md', 'utf8'))![1]!;
+  const servers = rtmpPorts.map((rtmpPort) => `server 127.0.0.1:${rtmpPort};`).join(' ');
+  const stream = described
+    .replace(/(server 10\.0\.0\.\d+:1935;\s*)+/, servers)
+    .replace('listen 1935;', `listen 127.0.0.1:${port};`);
+  if (!stream.includes(servers) || stream.includes('1935;')) throw new Error('docs/live.md describes nginx otherwise');
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  const main = `load_module ${STREAM_MODULE}; pid ${join(root, 'pid')}; ${user} events {} ${stream}`;
+  writeFileSync(join(root, 'nginx.conf'), main);
+  const args = ['-p', root, '-c', join(root, 'nginx.conf'), '-e', join(root, 'error.log')];
+  execFileSync(nginxPath!, [...args, '-t'], { stdio: 'pipe' });
+  const child = spawn(nginxPath!, [...args, '-g', 'daemon off; master_process off;'], { stdio: 'ignore' });
+  return {
+    port,
+    stop: async () => {
+      child.kill('SIGTERM');
       await once(child, 'exit');
       rmSync(root, { recursive: true, force: true });
     },
