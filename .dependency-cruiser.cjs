@@ -22,6 +22,7 @@ const layers = {
     contracts.storage,
     contracts.pool,
     contracts.net,
+    contracts.speech,
     'media',
     'telemetry',
     'lib',

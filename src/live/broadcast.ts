@@ -5,6 +5,7 @@ import type { LiveSettings } from '../domain/live/live-settings.js';
 import type { LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
+import { newId } from '../lib/ids.js';
 import { isNoSpace } from '../lib/no-space.js';
 import type { LiveFacts } from '../media/plan/asset-properties.js';
 import type { ConnectionOpener } from '../net/open-connection.js';
@@ -23,6 +24,7 @@ import { Simulcast } from './simulcast/simulcast.js';
 import { Slate } from './slate/slate.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import type { StateLog } from './state-log.js';
+import type { SubtitleMaker } from './subtitles/subtitle-maker.js';
 
 export interface BroadcastDeps {
   readonly states: LiveStates;
@@ -33,6 +35,7 @@ export interface BroadcastDeps {
   readonly logger: Logger;
   readonly rungs: LiveRungs;
   readonly slates: SlateMaker;
+  readonly subtitles: SubtitleMaker;
   /** Of simulcast targets. */
   readonly opener: ConnectionOpener;
   /** Of the live stream: the next broadcast begins when everything of this one is saved. */
@@ -51,6 +54,8 @@ export interface BroadcastDeps {
 export interface ResumedBroadcast extends Omit<ReplicaUse, 'store'> {
   readonly isActive: boolean;
   readonly times: readonly RecordingTime[];
+  /** The track of what was recognized before. */
+  readonly subtitlesId: string | undefined;
 }
 
 /** A publisher that is silent for longer than this gives way to another one with the same key. */
@@ -100,6 +105,8 @@ export class Broadcast {
   /** Of the first segments. */
   #facts: LiveFacts | undefined;
   #isActive = false;
+  /** Of the track of what was recognized before a restart. */
+  #subtitlesId: string | undefined;
 
   constructor(deps: BroadcastDeps, settings: LiveSettings) {
     this.#deps = deps;
@@ -156,8 +163,9 @@ export class Broadcast {
    * Continues the recording of a broadcast that a stop of this server has interrupted, or of
    * another one (`restores`). Encoders connect afterwards.
    */
-  async resume(assetId: string, { isActive, times, ...replica }: ResumedBroadcast): Promise<void> {
+  async resume(assetId: string, { isActive, times, subtitlesId, ...replica }: ResumedBroadcast): Promise<void> {
     this.#isActive = isActive;
+    this.#subtitlesId = subtitlesId;
     this.#assetId = assetId;
     this.#times = new SessionTimes(times);
     this.#save((states, id) => states.disconnected(id, { recordingTimes: this.#times.all }));
@@ -220,6 +228,7 @@ export class Broadcast {
     if (this.#publisher && !wasEnded) this.#endSession();
     this.#publisher?.close('The server is restarting.');
     await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
+    await this.#recording?.subtitles?.stop();
     const isReplicated = wasEnded ? this.#isEndSaved : await this.#recording?.suspend(limitMs / 2);
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
@@ -255,6 +264,7 @@ export class Broadcast {
     this.#publisher?.close('Another server has taken over.');
     this.#deps.onLost();
     await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
+    await this.#recording?.subtitles?.stop();
     await this.#recording?.discard();
     this.#checkGone();
   }
@@ -357,6 +367,7 @@ export class Broadcast {
   async #activate(recording: Recording): Promise<void> {
     // First, because a playlist must not get other renditions later.
     const { rungs, onPlayable } = this.#deps;
+    await this.#openSubtitles(recording);
     onPlayable(await rungs.open(recording, { isTest: this.#settings.isTest }));
     this.#prepareSlate(recording);
     const tracks = recording.trackNames.map((name) => recording.track(name)!.info);
@@ -370,10 +381,23 @@ export class Broadcast {
     this.#save(() => this.#saveActive());
   }
 
+  async #openSubtitles(recording: Recording): Promise<void> {
+    const { subtitles } = this.#settings;
+    const isContinued = this.#isActive;
+    const trackId = isContinued ? this.#subtitlesId : newId();
+    if (!subtitles || trackId === undefined) return;
+    recording.subtitles = await this.#deps.subtitles.open({
+      subtitles: { ...subtitles, trackId },
+      isContinued,
+      feed: recording,
+      onChange: () => recording.notify(),
+    });
+  }
+
   /** Also called before the end, which may be saved first. */
   async #saveActive(): Promise<void> {
     if (this.#isActive || !this.#facts) return;
-    await this.#deps.states.active(this.#settings.liveStreamId, this.#facts);
+    await this.#deps.states.active(this.#settings.liveStreamId, this.#facts, this.#recording?.subtitles);
     this.#isActive = true;
   }
 
@@ -496,6 +520,7 @@ export class Broadcast {
       await this.#activating;
       await this.#saveActive();
       const finished = await recording.finish();
+      if (finished) await recording.subtitles?.finish();
       return {
         durationSeconds: finished?.durationSeconds ?? 0,
         nextSequence: recording.nextSequence,

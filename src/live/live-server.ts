@@ -21,6 +21,7 @@ import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
+import type { SubtitleMaker } from './subtitles/subtitle-maker.js';
 
 /** This server among several. */
 export interface OwnerUse {
@@ -38,6 +39,7 @@ export interface LiveServerDeps {
   readonly maxBytes: number;
   readonly rungs: LiveRungs;
   readonly slates: SlateMaker;
+  readonly subtitles: SubtitleMaker;
   /** Of simulcast targets. */
   readonly opener: ConnectionOpener;
   /** Called when `ids` may have changed. */
@@ -203,9 +205,9 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   }
 
   async #resume(broadcast: InterruptedBroadcast, { restores }: { readonly restores: boolean }): Promise<void> {
-    const { settings, assetId, isActive, recordingTimes: times, term } = broadcast;
+    const { settings, assetId, isActive, recordingTimes: times, term, subtitlesId } = broadcast;
     try {
-      await this.#broadcastOf(settings).resume(assetId!, { isActive, times, term, restores });
+      await this.#broadcastOf(settings).resume(assetId!, { isActive, times, subtitlesId, term, restores });
     } catch (error) {
       this.#broadcasts.delete(settings.liveStreamId);
       throw error;

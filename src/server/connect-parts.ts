@@ -1,5 +1,6 @@
 import { wireFormat } from '../api/wire-format.js';
 import type { Database } from '../db/database.js';
+import { listPhrases } from '../db/tables/assets/vocabulary.js';
 import { getInstallationSecret } from '../db/tables/server/installation.js';
 import { warnFramesLost } from '../domain/assets/warn-frames-lost.js';
 import type { DomainContext } from '../domain/context.js';
@@ -14,6 +15,7 @@ import { UploadPlay } from '../early/upload-play.js';
 import { LiveServer } from '../live/live-server.js';
 import { LiveRungs } from '../live/rungs/live-rungs.js';
 import { SlateMaker } from '../live/slate/slate-maker.js';
+import { SubtitleMaker } from '../live/subtitles/subtitle-maker.js';
 import type { Plan } from '../media/plan/plan.js';
 import { ConnectionClient } from '../net/connection-client.js';
 import { ServiceClient } from '../net/service-client.js';
@@ -72,8 +74,18 @@ export const connectParts = async (
     ...{ userAgent: config.userAgent, maxBytes: config.maxSourceBytes, clock, logger },
   });
   const slates = new SlateMaker({ pool, fetcher, blobs, temporaryDir: media.temporaryDir });
+  const transcriber = createTranscriber(config, pool);
+  transcriber?.check('auto').catch((error: unknown) => {
+    logger.warn({ err: error }, 'speech recognition unavailable');
+  });
+  const texts = new TextTracks(blobs, createTextParser());
+  const subtitles = new SubtitleMaker({
+    ...{ pool, transcriber, texts, clock, logger },
+    temporaryDir: media.temporaryDir,
+    listPhrases: (assetId) => listPhrases(database.queryable, assetId),
+  });
   const live = new LiveServer({
-    ...{ blobs, rungs, slates, clock, logger },
+    ...{ blobs, rungs, slates, subtitles, clock, logger },
     opener: new ConnectionClient(outside),
     onChanged: () => nodes?.announce(),
     freeBytes: () => diskSpace.freeBytes(),
@@ -85,10 +97,6 @@ export const connectParts = async (
     earlySources,
     installationSecret,
     live,
-  });
-  const transcriber = createTranscriber(config, pool);
-  transcriber?.check('auto').catch((error: unknown) => {
-    logger.warn({ err: error }, 'speech recognition unavailable');
   });
   const context: DomainContext = {
     database,
@@ -118,7 +126,7 @@ export const connectParts = async (
     producer,
     earlySources,
     images: new ImageProducer({ cache, pool, blobs, throwIfWithdrawn, sourceRanges, clock }),
-    texts: new TextTracks(blobs, createTextParser()),
+    texts,
     playables,
     renditions,
     access,

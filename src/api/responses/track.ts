@@ -37,9 +37,9 @@ export const TrackResponse = Fields(
     ),
     text_type: Optional(Enum(['subtitles'], { description: 'The kind of text track. Text tracks only' })),
     text_source: Optional(
-      Enum(['uploaded', 'embedded', 'generated_vod', 'generated_live_final'], {
+      Enum(['uploaded', 'embedded', 'generated_vod', 'generated_live', 'generated_live_final'], {
         description:
-          'Where the text came from: a file of yours, the main file, or speech recognition, for `generated_live_final` of a live stream after its end. Text tracks only',
+          'Where the text came from: a file of yours, the main file, or speech recognition: `generated_live` of a live stream while it is on air, `generated_live_final` after its end. Text tracks only',
       }),
     ),
     closed_captions: Optional(

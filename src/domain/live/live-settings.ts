@@ -36,6 +36,8 @@ export interface LiveSettings {
   /** Video that the encoder sends is dropped. */
   readonly audioOnly: boolean;
   readonly captions: readonly RecordedCaptions[];
+  /** Subtitles that are recognized while live. */
+  readonly subtitles?: { readonly name: string; readonly languageCode: string };
   readonly isTest: boolean;
   readonly srtPassphrase: string;
   /** Media sequence number of the first segment of the next broadcast. */
@@ -69,6 +71,7 @@ export const ownerOf = ({
 
 export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
   const window = reconnectSeconds(row);
+  const generated = row.generated_subtitles?.[0];
   return {
     liveStreamId: row.id,
     environmentId: row.environment_id,
@@ -84,6 +87,9 @@ export const liveSettingsOf = (row: Row<'live_stream'>): LiveSettings => {
       : row.max_continuous_duration,
     audioOnly: row.audio_only,
     captions: captionsOf(row),
+    ...(generated && {
+      subtitles: { name: generated.name ?? 'Subtitles', languageCode: generated.language_code ?? 'en' },
+    }),
     isTest: row.is_test,
     srtPassphrase: row.srt_passphrase,
     nextSequence: nextSequenceOf(row),

@@ -2,7 +2,7 @@ import type { Database, Queryable, Transaction } from '../../db/database.js';
 import type { RecordingTime, Row } from '../../db/schema.js';
 import { findAssetById, updateAssetRow } from '../../db/tables/assets/asset.js';
 import { updatePreparing } from '../../db/tables/assets/asset-ingest.js';
-import { insertTracks } from '../../db/tables/assets/track.js';
+import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import {
   findLiveStreamByKeyHash,
   findSimulcastTarget,
@@ -21,7 +21,9 @@ import { type IngestProtocol, insertNewAsset } from '../assets/create-asset.js';
 import { assetColumns, mainTrackRows } from '../assets/main-tracks.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from '../events/record-event.js';
+import type { LiveSubtitles } from '../playback/live-feed.js';
 import { insertCaptionTracks } from '../tracks/caption-tracks.js';
+import { publishText } from '../tracks/publish-text.js';
 import { type EndedBroadcast, endBroadcast, stopSimulcast } from './end-broadcast.js';
 import { hasLiveLease } from './live-lease.js';
 import { captionsOf, type LiveSettings, liveSettingsOf, nextSequenceOf, ownerOf } from './live-settings.js';
@@ -42,6 +44,8 @@ export interface InterruptedBroadcast {
   readonly recordingTimes: readonly RecordingTime[];
   /** See `RecordingReplica`. */
   readonly term: number;
+  /** The track of what was recognized while live. */
+  readonly subtitlesId: string | undefined;
 }
 
 /** What a server has left that does not run any more. */
@@ -196,8 +200,11 @@ export class LiveStates {
     return recorded || undefined;
   }
 
-  /** The broadcast can be played: its asset is ready. Only the first call of a broadcast counts. */
-  async active(liveStreamId: string, facts: LiveFacts): Promise<boolean> {
+  /**
+   * The broadcast can be played: its asset is ready, and so is the track of what is recognized
+   * while live. Only the first call of a broadcast counts.
+   */
+  async active(liveStreamId: string, facts: LiveFacts, subtitles?: LiveSubtitles): Promise<boolean> {
     let assetId: string | null = null;
     const changed = await this.#change(liveStreamId, async (tx, stream) => {
       assetId = stream.active_asset_id;
@@ -213,6 +220,7 @@ export class LiveStates {
       if (stream.status !== 'disabled') await updateLiveStreamRow(tx, liveStreamId, { status: 'active' });
       await recordLiveEvent(this.#context, tx, 'active', liveStreamId);
       await recordAssetEvent(this.#context, tx, 'video.asset.ready', assetId);
+      if (subtitles) await this.#addSubtitles(tx, stream, assetId, subtitles);
       return true;
     });
     if (changed) this.#context.onPlayableChanged(assetId!);
@@ -326,6 +334,7 @@ export class LiveStates {
 
   async #interrupted(db: Queryable, stream: Row<'live_stream'>): Promise<InterruptedBroadcast> {
     const asset = stream.active_asset_id === null ? undefined : await findAssetById(db, stream.active_asset_id);
+    const tracks = asset ? await listTracks(db, [asset.id]) : [];
     return {
       settings: liveSettingsOf(stream),
       assetId: asset?.id,
@@ -335,6 +344,7 @@ export class LiveStates {
       disconnectedAt: stream.connected ? undefined : (stream.disconnected_at ?? undefined),
       recordingTimes: asset?.recording_times ?? [],
       term: await readDatabaseMs(db),
+      subtitlesId: tracks.find(({ text_source }) => text_source === 'generated_live')?.id,
     };
   }
 
@@ -349,6 +359,23 @@ export class LiveStates {
     });
     await insertCaptionTracks(this.#context, tx, asset, captionsOf(stream));
     if (warning) await recordAssetWarning(this.#context, tx, asset, warning);
+  }
+
+  async #addSubtitles(
+    tx: Transaction,
+    { generated_subtitles: generated }: Row<'live_stream'>,
+    assetId: string,
+    { trackId, name, languageCode }: LiveSubtitles,
+  ): Promise<void> {
+    const asset = await findAssetById(tx, assetId);
+    const audio = (await listTracks(tx, [assetId])).find(({ type }) => type === 'audio');
+    if (!asset) return;
+    await publishText(this.#context, tx, asset, {
+      ...{ id: trackId, name, languageCode, closedCaptions: false },
+      passthrough: generated?.[0]?.passthrough ?? null,
+      source: 'generated_live',
+      recognized: { audioTrackId: audio?.id ?? null },
+    });
   }
 
   async #setTimes(tx: Transaction, assetId: string, times: readonly RecordingTime[]): Promise<void> {

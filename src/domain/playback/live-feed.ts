@@ -29,6 +29,13 @@ export interface ClosedCaptions {
   readonly channel: CaptionChannelName;
 }
 
+/** Text that is recognized in what is on air. */
+export interface LiveSubtitles {
+  readonly trackId: string;
+  readonly name: string;
+  readonly languageCode: string;
+}
+
 /**
  * A broadcast as viewers read it, from its first playable segment until the asset is an ordinary
  * one. An interface, because the recording, rungs that are encoded and other servers provide it.
@@ -42,6 +49,11 @@ export interface LiveFeed {
   readonly trackNames: readonly string[];
   /** In all variants. They do not change. */
   readonly captions: readonly ClosedCaptions[];
+  /**
+   * Present when speech is recognized. Its track (see `childName`) is not one of `trackNames`, and
+   * its segments are WebVTT without parts.
+   */
+  readonly subtitles?: LiveSubtitles | undefined;
   /** Absent when there is no video, or none that can be decoded. */
   readonly stills?: LiveStills | undefined;
   /**

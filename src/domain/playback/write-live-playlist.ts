@@ -36,6 +36,7 @@ export const writeLiveMultivariant = (
     sessionKeys: tags?.ofSession(tracks.some(({ info }) => info.kind === 'video')),
     ...(meta.title !== undefined && { title: meta.title }),
     captions: live.captions,
+    textTracks: live.subtitles ? [{ id: live.subtitles.trackId, ...live.subtitles, closedCaptions: false }] : [],
     modifiers,
     uri: (child) => {
       const rendition = childName(child);

@@ -95,8 +95,14 @@ export const METADATA_CHILD = 'metadata.json';
 /** The name of the preview frames in URLs, which must differ from the names of the renditions. */
 export const IMAGES_RENDITION = 'images';
 
+/** What was recognized while live is replaced by what was recognized in the whole recording. */
+const withoutDrafts = (tracks: Playable['tracks']): Playable['tracks'] =>
+  tracks.some(({ text_source }) => text_source === 'generated_live_final')
+    ? tracks.filter(({ text_source }) => text_source !== 'generated_live')
+    : tracks;
+
 export const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
-  tracks
+  withoutDrafts(tracks)
     .filter(({ type }) => type === 'text')
     .map((track) => ({
       id: track.id,

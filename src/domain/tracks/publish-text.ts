@@ -11,6 +11,8 @@ export interface NewText {
   readonly languageCode: string;
   readonly closedCaptions: boolean;
   readonly passthrough?: string | null;
+  /** What it is by default depends on `recognized`. */
+  readonly source?: Row<'track'>['text_source'];
   /** Present for text that was recognized in an audio track. */
   readonly recognized?:
     | { readonly audioTrackId: string | null; readonly confidence?: number | null | undefined }
@@ -22,7 +24,7 @@ export const publishText = async (
   context: Pick<DomainContext, 'clock' | 'wire'>,
   tx: Transaction,
   asset: Row<'asset'>,
-  { id, name, languageCode, closedCaptions, passthrough, recognized }: NewText,
+  { id, name, languageCode, closedCaptions, passthrough, source, recognized }: NewText,
 ): Promise<Row<'track'>> => {
   const [track] = await insertTracks(tx, [
     {
@@ -33,7 +35,7 @@ export const publishText = async (
       name: claimName(name, takenNames(await listTracks(tx, [asset.id]), 'text')),
       language_code: languageCode,
       text_type: 'subtitles',
-      text_source: recognized ? 'generated_vod' : 'uploaded',
+      text_source: source ?? (recognized ? 'generated_vod' : 'uploaded'),
       ...(recognized && {
         audio_track_id: recognized.audioTrackId,
         language_confidence: recognized.confidence ?? null,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
-import type { ClosedCaptions, LiveFeed } from '../../domain/playback/live-feed.js';
+import type { ClosedCaptions, LiveFeed, LiveSubtitles } from '../../domain/playback/live-feed.js';
 import { KinoraError } from '../../lib/errors.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
@@ -59,12 +59,17 @@ export class EncryptedFeed implements LiveFeed {
     return this.#feed.firstDiscontinuity;
   }
 
+  get subtitles(): LiveSubtitles | undefined {
+    return this.#feed.subtitles;
+  }
+
   get captions(): readonly ClosedCaptions[] {
     return this.#feed.captions;
   }
 
   track(name: string): LiveTrackState | undefined {
-    return this.trackNames.includes(name) ? this.#feed.track(name) : undefined;
+    const track = this.#feed.track(name);
+    return track?.info.kind === 'text' || this.trackNames.includes(name) ? track : undefined;
   }
 
   waitFor(...request: Parameters<LiveFeed['waitFor']>): Promise<boolean> {
@@ -73,13 +78,16 @@ export class EncryptedFeed implements LiveFeed {
 
   init(name: string, config: number): Uint8Array | undefined {
     const track = this.track(name)?.info.kind;
-    const clear = track && this.#feed.init(name, config);
+    if (!track || track === 'text') return undefined;
+    const clear = this.#feed.init(name, config);
     return clear && encryptInit(clear, { ...this.#keys[track], pssh: psshBoxesOf(this.#keys, track) });
   }
 
   async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
     const track = this.track(name)?.info.kind;
     if (!track) return undefined;
+    // Text is sent as it is, like that of assets.
+    if (track === 'text') return this.#feed.read(name, segment, part);
     const { configurationId } = this.#keys;
     const state = this.#feed.track(name);
     const version = state?.segments[segment - (state.segments[0]?.number ?? 0)]?.version ?? state?.version;

@@ -74,7 +74,8 @@ export class LivePlaylists {
     if (!state) return reply.hijack();
     const skip = ['YES', 'v2'].includes(lastOf(request.query._HLS_skip) ?? '');
     const query = liveQuery(access, rendition, clip);
-    const keys = tags?.ofTrack(state.info.kind);
+    const { kind } = state.info;
+    const keys = kind === 'text' ? undefined : tags?.ofTrack(kind);
     // The last one may name the requested host.
     const key = [playable.playbackId, clip, skip, query, keys?.at(-1)].join(' ');
     const rendered = await this.render(state, key, () => {

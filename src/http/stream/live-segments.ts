@@ -23,12 +23,13 @@ export interface LiveSegmentsDeps {
 
 /** A file in the URL of a track. */
 interface LiveFile {
-  readonly kind: 'init' | 'media';
+  readonly kind: 'init' | 'media' | 'text';
   readonly segment: number;
   readonly part: number | undefined;
 }
 
-const FILE = /^(?:init-(\d{1,9})\.mp4|(\d{1,9})(?:\.(\d{1,4}))?\.m4s)$/;
+const FILE = /^(?:init-(\d{1,9})\.mp4|(\d{1,9})(?:\.(\d{1,4}))?\.m4s|(\d{1,9})\.vtt)$/;
+const WEBVTT = 'text/vtt; charset=utf-8';
 /** A hinted part is sent as soon as it exists (RFC 8216bis, 6.2.2). */
 const WAIT_TARGETS = 3;
 
@@ -50,7 +51,8 @@ export class LiveSegments {
     const { playable, access } = opened;
     const { live } = playable;
     const target = parseFile(file);
-    if (!target || !live.track(rendition)) throw new KinoraError('not_found');
+    const kind = live.track(rendition)?.info.kind;
+    if (!target || !kind || (target.kind === 'text') !== (kind === 'text')) throw new KinoraError('not_found');
     const left = abortWhenLeft(reply);
     const bytes = await readFile(live, rendition, target, left).catch((error: unknown) => {
       if (left.aborted) return undefined;
@@ -66,7 +68,8 @@ export class LiveSegments {
     reply.header('cache-control', immutableFor(opened));
     const etag = `"${[live.assetId, rendition, file, ...(version ? [version] : [])].join('-')}"`;
     const sent = { etag, sizeBytes: bytes.length, acquire: async () => ({ bytes, release: () => undefined }) };
-    return sendFile(request, reply, sent, `${state.info.kind}/mp4`, (sizeBytes, isWhole) => {
+    const type = kind === 'text' ? WEBVTT : `${kind}/mp4`;
+    return sendFile(request, reply, sent, type, (sizeBytes, isWhole) => {
       const isCounted = isWhole && sizeBytes === bytes.length && !isEdge?.(request.headers[EDGE_HEADER]);
       const delivered = isCounted ? deliveryOf(live, state, target) : undefined;
       if (delivered) deliveries.count({ environmentId: playable.environmentId, ...delivered, bytes: sizeBytes });
@@ -75,7 +78,8 @@ export class LiveSegments {
 }
 
 const parseFile = (file: string): LiveFile | undefined => {
-  const [, init, segment, part] = FILE.exec(file) ?? [];
+  const [, init, segment, part, text] = FILE.exec(file) ?? [];
+  if (text !== undefined) return { kind: 'text', segment: Number(text), part: undefined };
   if (init !== undefined) return { kind: 'init', segment: Number(init), part: undefined };
   if (segment === undefined) return undefined;
   return { kind: 'media', segment: Number(segment), part: part === undefined ? undefined : Number(part) };

@@ -19,6 +19,7 @@ import { hasReached, isPlayable } from '../../media/playlist/live-hls.js';
 import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
+import type { LiveSubtitlesTrack } from '../subtitles/live-subtitles.js';
 import { type ContentFormat, type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
 import { PartWaiters } from './part-waiters.js';
 import { type RecordedSoFar, readBack } from './read-back.js';
@@ -108,6 +109,8 @@ export class Recording implements LiveFeed {
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
   #hasSessionFrames = false;
+  /** Set by the owner, if speech is recognized. */
+  subtitles: LiveSubtitlesTrack | undefined;
   #session: { readonly kind: SessionKind; readonly wallMs: number } = { kind: 'content', wallMs: 0 };
   /** Where the last part ends that belongs to no slate. */
   #contentEndBytes: number;
@@ -241,7 +244,7 @@ export class Recording implements LiveFeed {
   }
 
   track(name: string): LiveTrackState | undefined {
-    return this.#tracks.named(name)?.state;
+    return this.#tracks.named(name)?.state ?? this.#text(name)?.state;
   }
 
   waitFor(
@@ -252,7 +255,8 @@ export class Recording implements LiveFeed {
   ): Promise<boolean> {
     const isDone = (): boolean => {
       const state = this.track(name);
-      return this.#isClosed || (state !== undefined && hasReached(state, { segment, part }));
+      // Text may be recognized after the last part.
+      return (this.#isClosed && !this.#text(name)) || (state !== undefined && hasReached(state, { segment, part }));
     };
     return this.#waiters.wait(isDone, options);
   }
@@ -262,7 +266,16 @@ export class Recording implements LiveFeed {
   }
 
   async read(name: string, segment: number, part?: number): Promise<Uint8Array | undefined> {
-    return this.#tracks.named(name)?.read(segment, part);
+    return this.#tracks.named(name)?.read(segment, part) ?? this.#text(name)?.read(segment);
+  }
+
+  /** What requests wait for may be there: a track of text has changed. */
+  notify(): void {
+    this.#waiters.notify();
+  }
+
+  #text(name: string): LiveSubtitlesTrack | undefined {
+    return this.subtitles?.state.info.name === name ? this.subtitles : undefined;
   }
 
   /**
@@ -419,6 +432,7 @@ export class Recording implements LiveFeed {
       this.#writer.append([writeFact({ type: 'empty', ...record })]);
       track.addEmpty(record);
     } else track.complete();
+    this.subtitles?.note();
     this.#checkPlayable();
     this.#waiters.notify();
   }

@@ -1,4 +1,4 @@
-import type { ClosedCaptions, LiveFeed, LiveStills } from '../../domain/playback/live-feed.js';
+import type { ClosedCaptions, LiveFeed, LiveStills, LiveSubtitles } from '../../domain/playback/live-feed.js';
 import { isKinoraError } from '../../lib/errors.js';
 import type { LiveSegment, LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
@@ -79,6 +79,10 @@ export class RungFeed implements LiveFeed {
 
   get firstDiscontinuity(): number {
     return this.#feed.firstDiscontinuity;
+  }
+
+  get subtitles(): LiveSubtitles | undefined {
+    return this.#feed.subtitles;
   }
 
   get captions(): readonly ClosedCaptions[] {

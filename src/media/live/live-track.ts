@@ -45,9 +45,9 @@ export interface LiveSegment {
 }
 
 export interface LiveTrackInfo {
-  /** Name in URLs: `audio`, or that of a rung such as `1080p`. */
+  /** Name in URLs: `audio`, that of a rung such as `1080p`, or `text-` and the ID of a track. */
   readonly name: string;
-  readonly kind: 'video' | 'audio';
+  readonly kind: 'video' | 'audio' | 'text';
   readonly timescale: number;
   /** RFC 6381. */
   readonly codecs: string;

@@ -33,6 +33,24 @@ const grown = (segments: number, firstNumber = 0): GrowingTrack => {
   return track;
 };
 
+test('a playlist of text has whole segments without an init segment', () => {
+  const track = new GrowingTrack({ ...liveVideo, name: 'text-1', kind: 'text' }, 7);
+  track.segment(6, PART);
+  expect(lines(track.state)).toEqual([
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    '#EXT-X-TARGETDURATION:4',
+    '#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=24,HOLD-BACK=12',
+    '#EXT-X-MEDIA-SEQUENCE:7',
+    '#EXT-X-DISCONTINUITY-SEQUENCE:0',
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+    '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T12:00:00.000Z',
+    '#EXTINF:2.000000,',
+    '7.vtt',
+    '',
+  ]);
+});
+
 test('a playlist of low latency has parts, a hint and reports', () => {
   const track = grown(2, 7);
   track.begin();

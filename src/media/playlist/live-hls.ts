@@ -4,6 +4,7 @@ import {
   audioVariant,
   combine,
   type HlsAudioTrack,
+  type HlsTextTrack,
   type MultivariantContent,
   quote,
   writeMultivariant,
@@ -119,8 +120,9 @@ const withVersion = (query: string, version: number | undefined): string =>
  * are differences of rounded times, so that their sum never drifts.
  */
 export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined => {
-  const { state, times, range } = input;
-  const { segments } = state;
+  const { state, range } = input;
+  const { segments, info } = state;
+  const times = timesOf(info, input.times);
   const listed = findWindow(state, range, times);
   const window = hasParts(times) ? listed : { ...listed, end: completeEnd(segments, listed) };
   if (window.first >= window.end) return undefined;
@@ -144,11 +146,15 @@ export const liveMediaPlaylist = (input: LivePlaylistInput): string | undefined 
     ...(isIndependent(state) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
     ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
     ...(input.keys ?? []).map((key) => `#EXT-X-KEY:${key}`),
-    ...writeSegments(input, { first: window.first + skipped, end: window.end, firstNear }),
-    ...(window.isComplete ? ['#EXT-X-ENDLIST'] : writeHints(input)),
+    ...writeSegments({ ...input, times }, { first: window.first + skipped, end: window.end, firstNear }),
+    ...(window.isComplete ? ['#EXT-X-ENDLIST'] : writeHints({ ...input, times })),
     '',
   ].join('\n');
 };
+
+/** Text has no parts. */
+const timesOf = ({ kind }: LiveTrackInfo, times: LiveTimes): LiveTimes =>
+  kind === 'text' ? { ...times, latencyMode: 'reduced' } : times;
 
 /** Every segment so far starts with a key frame. */
 const isIndependent = ({ segments }: LiveTrackState): boolean => segments.every(({ independent }) => independent);
@@ -222,7 +228,7 @@ const writeBlock = (
     const { number, config, discontinuity, complete, startTicks, version } = segment;
     const isFirst = at === first;
     if (discontinuity) lines.push('#EXT-X-DISCONTINUITY');
-    if (isFirst || config !== segments[at - 1]!.config) {
+    if (info.kind !== 'text' && (isFirst || config !== segments[at - 1]!.config)) {
       const init = initSegment(state, config)!;
       lines.push(`#EXT-X-MAP:URI=${quote(`init-${init.number}.mp4${withVersion(query, init.version)}`)}`);
     }
@@ -233,7 +239,8 @@ const writeBlock = (
     const startTime = microsecondsOf(startTicks, info.timescale);
     const endTime = microsecondsOf(endTicksOf(segment), info.timescale);
     if (segment.gap) lines.push('#EXT-X-GAP');
-    lines.push(`#EXTINF:${secondsText(endTime - startTime)},`, `${number}.m4s${withVersion(query, version)}`);
+    const ending = info.kind === 'text' ? 'vtt' : 'm4s';
+    lines.push(`#EXTINF:${secondsText(endTime - startTime)},`, `${number}.${ending}${withVersion(query, version)}`);
   }
   return lines.join('\n');
 };
@@ -271,11 +278,17 @@ const writeHints = ({ state, times, others, query }: LivePlaylistInput): string[
 export interface LiveMultivariantInput extends Pick<MultivariantContent, 'title' | 'sessionKeys' | 'captions' | 'uri'> {
   /** The copied video first, lower rungs next, audio last. */
   readonly tracks: readonly LiveTrackState[];
+  readonly textTracks?: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
 }
 
 /** The multivariant playlist of a broadcast; the rung that is not encoded is the first variant. */
-export const liveMultivariantPlaylist = ({ tracks, modifiers, ...rest }: LiveMultivariantInput): string => {
+export const liveMultivariantPlaylist = ({
+  tracks,
+  textTracks = [],
+  modifiers,
+  ...rest
+}: LiveMultivariantInput): string => {
   const infos = tracks.map(({ info }) => info);
   const videos = infos.filter(({ kind }) => kind === 'video');
   const audioTracks = infos.flatMap((info) => (info.kind === 'audio' ? [audioTrackOf(info)] : []));
@@ -298,7 +311,7 @@ export const liveMultivariantPlaylist = ({ tracks, modifiers, ...rest }: LiveMul
     isIndependent: tracks.every(isIndependent),
     hasVideo: videos.length > 0,
     audioTracks,
-    textTracks: [],
+    textTracks,
     variants: audio && listens ? [...variants, audioVariant(audio, audioTracks[0]!.rendition)] : variants,
     modifiers,
   });
