@@ -38,9 +38,12 @@ const MAX_CONNECTIONS = 512;
 /** Of one address; of IPv6, of one network with /64. */
 const MAX_CONNECTIONS_PER_ADDRESS = 64;
 const FAILED_KEYS_PER_MINUTE = 60;
-/** A refused peer that repeats its conclusion within this time gets the same response. */
-const REFUSED_MS = 5000;
-const MAX_REFUSED = 1024;
+/**
+ * Within this time, a repeated conclusion of a refused peer gets the same response, and one of a
+ * connection that has ended is late.
+ */
+const SETTLED_MS = 5000;
+const MAX_SETTLED = 4096;
 /** The network may deliver a burst while this process is busy; systems have lower limits. */
 const RECEIVE_BUFFER_BYTES = 4 * 2 ** 20;
 /** Sending 0 chooses the receiver by its address. */
@@ -55,6 +58,10 @@ const REJECTIONS: Record<Refusal['reason'], Rejection> = {
   rate_limited: REJECTION.overload,
   unavailable: REJECTION.unavailable,
 };
+
+/** Reasons that say nothing of the peer itself. */
+const LIMITS = new Set<Rejection>([REJECTION.resource, REJECTION.overload]);
+const PASSING = new Set<Rejection>([REJECTION.conflict, REJECTION.unavailable, REJECTION.forbidden]);
 
 /** Who wants to connect, or has. One of them exists per socket of a peer. */
 interface Peer {
@@ -77,7 +84,8 @@ export class SrtServer {
   readonly #failedKeys: AttemptLimit;
   /** By address, port and the peer's socket ID. */
   readonly #peers = new Map<string, Peer>();
-  readonly #refused = new Map<string, { readonly response: Buffer; readonly untilMs: number }>();
+  /** Peers that were refused or have ended, the same. */
+  readonly #settled = new Map<string, { readonly response?: Buffer; readonly untilMs: number }>();
   readonly #bySocketId = new Map<number, Peer>();
   readonly #startMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -162,11 +170,11 @@ export class SrtServer {
     if (!this.#cookie.isValid(handshake.cookie, nameOf(remote), nowMs)) return;
     const name = `${nameOf(remote)} ${handshake.socketId}`;
     const peer = this.#peers.get(name);
-    const rejected = this.#refused.get(name);
-    if (peer) {
-      if (peer.response) this.#send(peer.response, remote);
-    } else if (rejected && rejected.untilMs > nowMs) this.#send(rejected.response, remote);
-    else this.#decide(name, handshake, remote);
+    const settled = this.#settled.get(name);
+    const isSettled = settled !== undefined && settled.untilMs > nowMs;
+    const response = peer ? peer.response : settled?.response;
+    if (!peer && !isSettled) this.#decide(name, handshake, remote);
+    else if (response) this.#send(response, remote);
   }
 
   #decide(name: string, handshake: Handshake, remote: RemoteInfo): void {
@@ -193,7 +201,7 @@ export class SrtServer {
 
   async #accept(name: string, peer: Peer, request: ConnectionRequest): Promise<void> {
     const { target, logger } = this.#options;
-    const { remote, group } = peer;
+    const { remote } = peer;
     const { handshake, keyMessage, latencyMs } = request;
     let keyReader: KeyReader | undefined;
     let keys: StreamKeys | undefined;
@@ -216,7 +224,6 @@ export class SrtServer {
     if ('reason' in accepted) {
       this.#peers.delete(name);
       const { reason, message, liveStreamId } = accepted;
-      if (reason === 'unknown_key' || reason === 'wrong_passphrase') this.#failedKeys.add(group);
       this.#refuse(name, handshake, remote, REJECTIONS[reason], message, liveStreamId);
       return;
     }
@@ -236,6 +243,7 @@ export class SrtServer {
       send: (packet) => this.#send(packet, remote),
       onEnd: () => {
         this.#peers.delete(name);
+        this.#settle(name);
         this.#bySocketId.delete(socketId);
         if (this.#bySocketId.size === 0) clearInterval(this.#timer);
       },
@@ -258,7 +266,11 @@ export class SrtServer {
     liveStreamId?: string,
   ): void {
     const peer = peerAddress(remote.address);
-    this.#options.logger.info({ peer, reason: message, live_stream_id: liveStreamId }, 'SRT encoder refused');
+    const fields = { peer, reason: message, live_stream_id: liveStreamId };
+    // Those who try again and again do not fill the log.
+    if (LIMITS.has(reason)) this.#options.logger.debug(fields, 'SRT encoder refused');
+    else this.#options.logger.info(fields, 'SRT encoder refused');
+    if (!LIMITS.has(reason) && !PASSING.has(reason)) this.#failedKeys.add(addressGroup(peer));
     const { cookie } = handshake;
     const content = plainHandshake(
       handshake,
@@ -267,10 +279,14 @@ export class SrtServer {
     );
     const response = this.#handshakePacket(content, handshake.socketId);
     this.#send(response, remote);
-    this.#refused.delete(name);
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size >= MAX_REFUSED) this.#refused.delete(oldest!);
-    this.#refused.set(name, { response, untilMs: this.#clock.monotonicMs() + REFUSED_MS });
+    this.#settle(name, response);
+  }
+
+  #settle(name: string, response?: Buffer): void {
+    this.#settled.delete(name);
+    const [oldest] = this.#settled.keys();
+    if (this.#settled.size >= MAX_SETTLED) this.#settled.delete(oldest!);
+    this.#settled.set(name, { ...(response && { response }), untilMs: this.#clock.monotonicMs() + SETTLED_MS });
   }
 
   #tick(): void {

@@ -1,4 +1,4 @@
-import { SAMPLING_FREQUENCIES } from './aac.js';
+import { readAudioSpecificConfig, SAMPLING_FREQUENCIES } from './aac.js';
 
 /** A frame of AAC with its header (ISO/IEC 13818-7, 6.2). */
 export interface AdtsHeader {
@@ -32,4 +32,32 @@ export const readAdtsHeader = (bytes: Uint8Array, at: number): AdtsHeader | unde
     frameBytes,
     hasMoreBlocks: (bytes[at + 6]! & 3) !== 0,
   };
+};
+
+const MAX_FRAME_BYTES = 2 ** 13 - 1;
+const AAC_LC = 2;
+const PARAMETRIC_STEREO = 29;
+
+/**
+ * The header of a frame of `dataBytes`. HE-AAC is announced as its core, in which decoders find the
+ * rest. Undefined when ADTS can't say the configuration or the size.
+ * @param record AudioSpecificConfig
+ */
+export const writeAdtsHeader = (record: Uint8Array, dataBytes: number): Uint8Array | undefined => {
+  const config = readAudioSpecificConfig(record);
+  const frameBytes = ADTS_HEADER_BYTES + dataBytes;
+  const index = config ? SAMPLING_FREQUENCIES.indexOf(config.sampleRate) : -1;
+  if (!config || index === -1 || frameBytes > MAX_FRAME_BYTES) return undefined;
+  const { objectType, channels } = config;
+  const coreType = objectType <= 4 ? objectType : AAC_LC;
+  const coreChannels = objectType === PARAMETRIC_STEREO ? 1 : channels === 8 ? 7 : channels;
+  return Uint8Array.of(
+    0xff,
+    0xf1,
+    ((coreType - 1) << 6) | (index << 2) | (coreChannels >> 2),
+    ((coreChannels & 3) << 6) | (frameBytes >> 11),
+    (frameBytes >> 3) & 0xff,
+    ((frameBytes & 7) << 5) | 0x1f,
+    0xfc,
+  );
 };

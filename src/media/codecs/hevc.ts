@@ -76,6 +76,10 @@ export const buildHvcc = (
 export const listHvccSequences = (hvcc: Uint8Array): Uint8Array[] =>
   (listHvccUnits(hvcc) ?? []).filter(({ type }) => type === NAL_SPS).map(({ unit }) => unit);
 
+/** The parameter sets of an hvcC record; undefined when it is damaged. */
+export const listHvccSets = (hvcc: Uint8Array): Uint8Array[] | undefined =>
+  readHvcc(hvcc) && listHvccUnits(hvcc)?.map(({ unit }) => unit);
+
 /** The parameter sets of a record with a whole header; undefined when it is cut off. */
 const listHvccUnits = (hvcc: Uint8Array): { type: number; unit: Uint8Array }[] | undefined => {
   const units: { type: number; unit: Uint8Array }[] = [];

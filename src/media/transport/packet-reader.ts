@@ -13,7 +13,7 @@ export interface TransportPacket {
   readonly payload: Uint8Array | undefined;
 }
 
-const PACKET_BYTES = 188;
+export const PACKET_BYTES = 188;
 const NULL_PID = 0x1fff;
 const SYNC = 0x47;
 const HEADER_BYTES = 4;

@@ -11,12 +11,14 @@ export interface PesPacket {
 const MAX_BYTES = 8 * 2 ** 20;
 const HEADER_BYTES = 6;
 const EXTENSION_BYTES = 9;
+/** A frame of more than 64 KiB may go on in packets without a time. */
+const MAX_WHOLE_BYTES = 60_000;
 
 /** Assembles the PES packets of one PID. */
 export class PesReader {
   #parts: Uint8Array[] = [];
   #bytes = 0;
-  /** Of the packet that is open; 0 when it is not said. */
+  /** Of the packet that is open; 0 when it ends with the next one. */
   #sizeBytes = 0;
   #isOpen = false;
 
@@ -35,16 +37,19 @@ export class PesReader {
   /** The packets that the payload completes. */
   push(payload: Uint8Array, startsUnit: boolean): PesPacket[] {
     const packets: PesPacket[] = [];
-    if (startsUnit) {
+    let bytes = payload;
+    if (startsUnit && this.#isOpen && this.#sizeBytes === 0 && !hasTime(payload))
+      bytes = payload.subarray(EXTENSION_BYTES + (payload[EXTENSION_BYTES - 1] ?? 0));
+    else if (startsUnit) {
       packets.push(...this.flush());
       this.#isOpen = true;
-      this.#sizeBytes = payload.length >= HEADER_BYTES ? payload[4]! * 256 + payload[5]! : 0;
-      if (this.#sizeBytes > 0) this.#sizeBytes += HEADER_BYTES;
+      const sizeBytes = payload.length >= HEADER_BYTES ? payload[4]! * 256 + payload[5]! : 0;
+      this.#sizeBytes = sizeBytes === 0 || sizeBytes > MAX_WHOLE_BYTES ? 0 : sizeBytes + HEADER_BYTES;
     }
     if (!this.#isOpen) return packets;
     // The payload belongs to a datagram, which nobody else holds.
-    this.#parts.push(payload);
-    this.#bytes += payload.length;
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
     if (this.#bytes > MAX_BYTES) this.lose();
     else if (this.#sizeBytes > 0 && this.#bytes >= this.#sizeBytes) packets.push(...this.#close());
     return packets;
@@ -65,6 +70,9 @@ export class PesReader {
     return packet ? [packet] : [];
   }
 }
+
+/** Whether the packet that begins here has a presentation time. */
+const hasTime = (bytes: Uint8Array): boolean => (bytes[7]! & 0x80) !== 0;
 
 /** Undefined when it is damaged. */
 const readPes = (bytes: Buffer): PesPacket | undefined => {

@@ -105,3 +105,35 @@ const crc32 = (bytes: Uint8Array): number => {
   for (const byte of bytes) value = ((value << 8) ^ CRC_TABLE[((value >>> 24) ^ byte) & 0xff]!) >>> 0;
   return value;
 };
+
+/** A section that says where the map of the only program is. */
+export const writeAssociation = (mapPid: number): Buffer =>
+  writeSection(PROGRAM_ASSOCIATION, 1, [0, PROGRAM, 0xe0 | (mapPid >> 8), mapPid & 0xff]);
+
+/** @param version 5 bits, which change with the streams */
+export const writeProgramMap = (
+  streams: readonly Pick<ElementaryStream, 'pid' | 'type'>[],
+  clockPid: number,
+  version: number,
+): Buffer =>
+  writeSection(
+    PROGRAM_MAP,
+    PROGRAM,
+    [
+      ...[0xe0 | (clockPid >> 8), clockPid & 0xff, 0xf0, 0],
+      ...streams.flatMap(({ pid, type }) => [type, 0xe0 | (pid >> 8), pid & 0xff, 0xf0, 0]),
+    ],
+    version,
+  );
+
+const PROGRAM = 1;
+
+/** @param id of the transport stream, or of the program */
+const writeSection = (table: number, id: number, content: readonly number[], version = 0): Buffer => {
+  const sizeBytes = 5 + content.length + CHECK_BYTES;
+  const head = [table, 0xb0 | (sizeBytes >> 8), sizeBytes & 0xff, id >> 8, id & 0xff, 0xc1 | ((version & 31) << 1), 0, 0];
+  const bytes = Buffer.from([...head, ...content, 0, 0, 0, 0]);
+  const check = crc32(bytes.subarray(0, -CHECK_BYTES));
+  bytes.writeUInt32BE(check, bytes.length - CHECK_BYTES);
+  return bytes;
+};
