@@ -103,11 +103,7 @@ export class Muxer {
   }
 
   /** `clock`: ticks of the program clock, which the first packet says. */
-  #packets(
-    pid: number,
-    unit: Uint8Array,
-    clock?: { readonly clock: number; readonly isKey: boolean },
-  ): Uint8Array[] {
+  #packets(pid: number, unit: Uint8Array, clock?: { readonly clock: number; readonly isKey: boolean }): Uint8Array[] {
     const packets: Uint8Array[] = [];
     // Sections end with stuffing of their own, frames with that of the adaptation field.
     const isSection = pid === PIDS.association || pid === PIDS.map;
@@ -137,7 +133,8 @@ export class Muxer {
 /** An adaptation field, `count` bytes longer. */
 const stuffed = (field: Uint8Array | undefined, count: number): Uint8Array => {
   // Its length alone, which is 0, is the field of one byte.
-  if (!field) return concat([Uint8Array.from(count === 1 ? [0] : [count - 1, 0]), STUFFING.subarray(0, Math.max(0, count - 2))]);
+  if (!field)
+    return concat([Uint8Array.from(count === 1 ? [0] : [count - 1, 0]), STUFFING.subarray(0, Math.max(0, count - 2))]);
   const longer = concat([field, STUFFING.subarray(0, count)]);
   longer[0] = field[0]! + count;
   return longer;

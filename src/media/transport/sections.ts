@@ -131,7 +131,16 @@ const PROGRAM = 1;
 /** @param id of the transport stream, or of the program */
 const writeSection = (table: number, id: number, content: readonly number[], version = 0): Buffer => {
   const sizeBytes = 5 + content.length + CHECK_BYTES;
-  const head = [table, 0xb0 | (sizeBytes >> 8), sizeBytes & 0xff, id >> 8, id & 0xff, 0xc1 | ((version & 31) << 1), 0, 0];
+  const head = [
+    table,
+    0xb0 | (sizeBytes >> 8),
+    sizeBytes & 0xff,
+    id >> 8,
+    id & 0xff,
+    0xc1 | ((version & 31) << 1),
+    0,
+    0,
+  ];
   const bytes = Buffer.from([...head, ...content, 0, 0, 0, 0]);
   const check = crc32(bytes.subarray(0, -CHECK_BYTES));
   bytes.writeUInt32BE(check, bytes.length - CHECK_BYTES);
