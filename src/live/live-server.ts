@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BroadcastControl, DisconnectReason } from '../domain/live/live-control.js';
+import { LIVE_LEASE_MS } from '../domain/live/live-lease.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
 import {
   type AbandonedBroadcast,
@@ -89,6 +90,9 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   #replicas: ReplicaStore | undefined;
   /** By live stream; each resolves with whether this server has it now. */
   readonly #takeovers = new Map<string, Promise<boolean>>();
+  /** The last call of `follow`, and the first one since which none was missing. */
+  #followedMs = Number.NEGATIVE_INFINITY;
+  #followsSinceMs = Number.POSITIVE_INFINITY;
   #isHandedOver = false;
 
   constructor(deps: LiveServerDeps) {
@@ -126,18 +130,27 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   }
 
   async stop(limitMs: number): Promise<void> {
+    const states = this.#states;
     this.#states = undefined;
     clearInterval(this.#diskTimer);
     for (const timer of this.#timers) clearTimeout(timer);
-    const broadcasts = [...this.#broadcasts.values()];
-    const replicated = await Promise.all(broadcasts.map((broadcast) => broadcast.suspend(limitMs)));
-    this.#isHandedOver = this.#owner !== undefined && replicated.every(Boolean);
+    const suspend = async ([id, broadcast]: [string, Broadcast]): Promise<boolean> => {
+      const isReplicated = await broadcast.suspend(limitMs);
+      return isReplicated && this.#owner ? states!.handOver(id).catch(() => false) : false;
+    };
+    const handedOver = await Promise.all([...this.#broadcasts].map(suspend));
+    this.#isHandedOver = this.#owner !== undefined && handedOver.every(Boolean);
     await this.#deps.rungs.stop();
     if (!this.#isHandedOver) return;
     // Viewers are passed on to the server that continues.
     this.#byAsset.clear();
     this.#byStream.clear();
     this.#deps.onChanged();
+  }
+
+  /** Whether it receives encoders. */
+  get isStarted(): boolean {
+    return this.#states !== undefined;
   }
 
   /** Whether others lack nothing of what this server had, after `stop`. */
@@ -147,18 +160,22 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
 
   /**
    * Takes over what servers have left that do not run any more, and drops what others have taken
-   * from this one. Called every few seconds among several servers.
+   * from this one. Called whenever the lease of this server was renewed.
    */
   async follow(): Promise<void> {
     const states = this.#states;
     if (!states) return;
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#followedMs > LIVE_LEASE_MS) this.#followsSinceMs = nowMs;
+    this.#followedMs = nowMs;
     for (const id of await states.lost([...this.#broadcasts.keys()])) await this.#broadcasts.get(id)?.abandon();
     for (const abandoned of await states.abandoned()) void this.takeOver(abandoned);
   }
 
   /**
    * Continues what another server has left. Resolves with whether this server has the live stream
-   * now: not while the other one has its lease.
+   * now: not while the other one has its lease, nor before it could renew it, because the database
+   * was unavailable.
    */
   takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
     const { liveStreamId } = abandoned;
@@ -177,6 +194,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   async #takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
     const { logger, rungs } = this.#deps;
     const states = this.#states;
+    if (abandoned.ownerId !== HANDED_OVER && !this.#hasFollowed()) return false;
     const taken = await states?.takeOver(abandoned);
     if (!taken) return false;
     if (taken === 'free' || taken.assetId === undefined) return true;
@@ -202,6 +220,12 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
       }
     }
     return false;
+  }
+
+  /** Whether every server that runs has had the time to renew its lease. */
+  #hasFollowed(): boolean {
+    const nowMs = this.#deps.clock.monotonicMs();
+    return nowMs - this.#followedMs < LIVE_LEASE_MS && nowMs - this.#followsSinceMs >= LIVE_LEASE_MS;
   }
 
   async #resume(broadcast: InterruptedBroadcast, { restores }: { readonly restores: boolean }): Promise<void> {

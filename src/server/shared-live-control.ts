@@ -57,10 +57,13 @@ export class SharedLiveControl implements LiveControl {
     if (isDone !== undefined) return isDone;
     // Its encoder is not connected, and finds out by itself that its key has changed.
     if (call.reason === 'stream key reset') return true;
-    if (await hasLiveLease(database.queryable, ownerId))
-      throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
     const { live } = this.#deps;
-    return (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) ? this.#run(call) : true;
+    if (!(await hasLiveLease(database.queryable, ownerId))) {
+      // Nobody continues it here.
+      if (!live.isStarted) return true;
+      if (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) return this.#run(call);
+    }
+    throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
   }
 }
 

@@ -28,6 +28,7 @@ export const startLive = async (base: Base, parts: Parts): Promise<string[]> => 
     (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) ?? false;
   const owner = ownerId === undefined ? undefined : { id: ownerId, askToHandOver };
   await live.start(new LiveStates(context, ownerId), owner);
+  if (owner) await live.follow();
   phases.push({ name: 'live streams', end: (limitMs) => live.stop(limitMs) });
   const options = { host: config.rtmpHost ?? config.host, target: live, logger, clock };
   const isTls = rtmpsPort !== 'off' && certPath !== undefined && keyPath !== undefined;

@@ -6,6 +6,7 @@ import { isLeased, releaseLease, takeLease } from '../../db/tables/server/node.j
  * replicas: hls.js asks three times within 20 s. A server that stops gives its lease back at once.
  */
 const LEASE_SECONDS = 15;
+export const LIVE_LEASE_MS = LEASE_SECONDS * 1000;
 export const RENEW_LIVE_LEASE_MS = 5000;
 
 const nameOf = (ownerId: string): string => `live ${ownerId}`;
