@@ -4,6 +4,7 @@ import { holdTracks, insertTrackMedia } from '../../db/tables/assets/track-media
 import { newId } from '../../lib/ids.js';
 import type { AudioPlan } from '../../media/plan/plan.js';
 import { COPIED_POSITION } from '../tracks/copied-position.js';
+import { withoutDrafts } from '../tracks/text-source.js';
 import { claimName } from '../tracks/track-name.js';
 
 /**
@@ -18,7 +19,7 @@ export const copyTracks = async (
   taken: { readonly text: Set<string>; readonly audio: Set<string> },
 ): Promise<string[]> => {
   const pending: string[] = [];
-  for (const source of await holdTracks(tx, clip.sourceId)) {
+  for (const source of withoutDrafts(await holdTracks(tx, clip.sourceId))) {
     if (source.status === 'preparing') {
       pending.push(source.name ?? source.id);
       continue;

@@ -17,6 +17,7 @@ import {
   type SegmentWindow,
 } from '../../media/playlist/playback-modifiers.js';
 import type { KeyTags } from '../drm/key-tags.js';
+import { withoutDrafts } from '../tracks/text-source.js';
 import type { Access } from './access-check.js';
 import type { Playable } from './playable-finder.js';
 
@@ -94,12 +95,6 @@ export const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack
 export const METADATA_CHILD = 'metadata.json';
 /** The name of the preview frames in URLs, which must differ from the names of the renditions. */
 export const IMAGES_RENDITION = 'images';
-
-/** What was recognized while live is replaced by what was recognized in the whole recording. */
-const withoutDrafts = (tracks: Playable['tracks']): Playable['tracks'] =>
-  tracks.some(({ text_source }) => text_source === 'generated_live_final')
-    ? tracks.filter(({ text_source }) => text_source !== 'generated_live')
-    : tracks;
 
 export const listText = ({ tracks }: ReadyPlayable): HlsTextTrack[] =>
   withoutDrafts(tracks)

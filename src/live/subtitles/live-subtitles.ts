@@ -35,6 +35,8 @@ const MAX_WAIT_TARGETS = 1;
 const WAIT_MS = 200;
 /** What remains of the time of the slowest window after each that is skipped. */
 const FORGOTTEN = 0.75;
+/** A recognizer that is always too slow must not use a core for nothing. About a minute. */
+const MAX_RESTING = 16;
 
 interface Window {
   /** Of the track that decides where segments end. */
@@ -63,6 +65,10 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
   /** What the last window took. */
   #lastMs = 0;
   #skipped = 0;
+  /** Windows in a row that were tried in vain. */
+  #failures = 0;
+  /** Windows that are not tried, because those before failed. */
+  #resting = 0;
 
   /** @param isContinued what was recorded before stays without text */
   constructor(deps: LiveSubtitlesDeps, options: SubtitlesOptions, isContinued: boolean) {
@@ -158,6 +164,10 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
     const { clock } = this.#deps;
     const startMs = clock.monotonicMs();
     const leftMs = sinceMs + MAX_LATE_TARGETS * this.#options.feed.times.targetSeconds * 1000 - startMs;
+    if (this.#resting > 0) {
+      this.#resting -= 1;
+      return this.#skip('the recognizer fails');
+    }
     if (leftMs <= this.#lastMs) {
       // The window behind it can still be in time. It is tried again before long.
       this.#lastMs *= FORGOTTEN;
@@ -168,9 +178,12 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
       const words = await this.#wordsOf(segments, limited.signal);
       if (this.#skipped > 0) this.#deps.logger.info({ windows: this.#skipped }, 'live subtitles continue');
       this.#skipped = 0;
+      this.#failures = 0;
       const end = segments.at(-1)!;
       return makeCues(words, Math.floor(((end.startTicks + end.durationTicks) * 1000) / this.#state.info.timescale));
     } catch (error) {
+      this.#failures += 1;
+      this.#resting = Math.min(2 ** this.#failures, MAX_RESTING) - 1;
       return this.#skip(limited.isLate ? 'the recognizer is slow' : error);
     } finally {
       this.#lastMs = clock.monotonicMs() - startMs;
