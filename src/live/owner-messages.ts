@@ -24,8 +24,9 @@ export const slateImageProblem = (reason: string): string =>
   `The image of reconnect_slate_url can not be used, so the default slate is shown. ${reason}`;
 
 const SIMULCAST_PROBLEMS: Readonly<Record<string, string>> = {
-  srt_not_supported: 'This server sends no SRT. Use an RTMP or RTMPS URL.',
-  url_not_usable: 'Its URL or its stream key is not usable. RTMP needs a host, an application and a stream key.',
+  codec_not_supported: 'SRT targets take H.264 or HEVC, and AAC. AV1 is sent by RTMP only.',
+  url_not_usable:
+    'Its URL or its stream key is not usable. RTMP needs a host, an application and a stream key, SRT a host and a port.',
   address_not_allowed:
     'Its address is not allowed. --allow-private-sources (KINORA_ALLOW_PRIVATE_SOURCES) allows private ones.',
 };

@@ -1,11 +1,12 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { KinoraError } from '../lib/errors.js';
 import { createLinkedAbort } from '../lib/linked-abort.js';
 import { createAddressPolicy } from './address.js';
-import type { ConnectionOpener, Destination } from './open-connection.js';
-import { pinnedLookup, type Resolve, resolveHost, shareLookups } from './resolve-host.js';
+import type { ConnectionOpener, DatagramChannel, Destination } from './open-connection.js';
+import { pinnedLookup, type Resolve, type ResolvedAddress, resolveHost, shareLookups } from './resolve-host.js';
 import { timedOut } from './unreachable.js';
 
 export interface ConnectionClientOptions {
@@ -36,9 +37,7 @@ export class ConnectionClient implements ConnectionOpener {
   async open({ host, port, isSecure }: Destination, signal: AbortSignal) {
     using limited = createLinkedAbort(signal, CONNECT_MS);
     try {
-      const addresses = await resolveHost(new URL(`https://${host}`), limited.signal, this.#resolve);
-      if (!addresses.every(({ address }) => this.#isAllowed(address)))
-        throw new KinoraError('invalid_input', { messages: ['The address is not allowed.'] });
+      const addresses = await this.#allowedAddresses(host, limited.signal);
       const name = host.replace(/^\[|\]$/g, '');
       const options = { host: name, port, lookup: pinnedLookup(addresses) };
       const socket = isSecure
@@ -55,5 +54,44 @@ export class ConnectionClient implements ConnectionOpener {
       signal.throwIfAborted();
       throw limited.isLate ? timedOut('No connection in time') : error;
     }
+  }
+
+  async openDatagrams({ host, port }: Pick<Destination, 'host' | 'port'>, signal: AbortSignal) {
+    using limited = createLinkedAbort(signal, CONNECT_MS);
+    try {
+      const [first] = await this.#allowedAddresses(host, limited.signal);
+      const { address, family } = first!;
+      const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
+      let isClosed = false;
+      const channel: DatagramChannel = {
+        send: (bytes) => isClosed || socket.send(bytes, () => undefined),
+        onMessage: () => undefined,
+        onError: () => undefined,
+        close: () => {
+          isClosed = true;
+          socket.close();
+        },
+      };
+      socket.on('message', (bytes) => channel.onMessage(bytes));
+      socket.on('error', (error) => channel.onError(error));
+      try {
+        socket.connect(port, address);
+        await once(socket, 'connect', { signal: limited.signal });
+      } catch (error) {
+        socket.close();
+        throw error;
+      }
+      return channel;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw limited.isLate ? timedOut('No connection in time') : error;
+    }
+  }
+
+  async #allowedAddresses(host: string, signal: AbortSignal): Promise<readonly ResolvedAddress[]> {
+    const addresses = await resolveHost(new URL(`https://${host}`), signal, this.#resolve);
+    if (!addresses.every(({ address }) => this.#isAllowed(address)))
+      throw new KinoraError('invalid_input', { messages: ['The address is not allowed.'] });
+    return addresses;
   }
 }

@@ -8,6 +8,17 @@ export interface Destination {
   readonly isSecure: boolean;
 }
 
+/** Datagrams to and from one address. */
+export interface DatagramChannel {
+  /** A datagram that can't be sent is like one that is lost. */
+  send(bytes: Uint8Array): void;
+  /** What arrives from the address; nothing until it is set. */
+  onMessage: (bytes: Buffer) => void;
+  /** The network says that nobody is there, with a `code`. */
+  onError: (error: NodeJS.ErrnoException) => void;
+  close(): void;
+}
+
 /**
  * Opens connections to hosts that users name. A contract: `live` may not import the client.
  */
@@ -19,4 +30,10 @@ export interface ConnectionOpener {
    * `signal`
    */
   open(destination: Destination, signal: AbortSignal): Promise<Socket>;
+  /**
+   * The same for UDP. The caller closes the channel.
+   * @throws KinoraError `invalid_input`, the error of the network, `ETIMEDOUT`, or the reason of
+   * `signal`, as `open`
+   */
+  openDatagrams(destination: Pick<Destination, 'host' | 'port'>, signal: AbortSignal): Promise<DatagramChannel>;
 }

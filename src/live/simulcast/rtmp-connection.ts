@@ -4,6 +4,7 @@ import { RtmpClient } from '../rtmp/rtmp-client.js';
 import { ConnectionError, type ConnectionFailure, failureOf } from './connection-failure.js';
 import type { RtmpDestination } from './rtmp-destination.js';
 import type { Message } from './send-queue.js';
+import type { TargetConnection } from './target-connection.js';
 
 const TYPES = { audio: 8, 'audio-config': 8, video: 9, 'video-config': 9, metadata: 18 } as const;
 
@@ -17,7 +18,7 @@ const CLOSE_MS = 2000;
 const MAX_RECEIVED_BYTES = 16 * 2 ** 20;
 
 /** A connection to a service that has accepted the stream. */
-export class RtmpConnection {
+export class RtmpConnection implements TargetConnection {
   readonly #socket: Socket;
   readonly #client: RtmpClient;
   readonly #stallMs: number;
@@ -27,9 +28,7 @@ export class RtmpConnection {
   #stallTimer: NodeJS.Timeout | undefined;
   #receivedBytes = 0;
   #isAccepted = false;
-  /** Resolves when the connection is lost or the service has ended it. */
   readonly lost: Promise<ConnectionFailure>;
-  /** Called when `isBlocked` has become false. */
   onDrain: () => void = () => undefined;
 
   private constructor(socket: Socket, { app, tcUrl, streamKey }: RtmpDestination, stallMs: number) {
@@ -94,7 +93,6 @@ export class RtmpConnection {
     }
   }
 
-  /** The service has not taken yet what was sent, or the connection is ending. */
   get isBlocked(): boolean {
     return !this.#socket.writable || this.#socket.writableNeedDrain;
   }
@@ -103,7 +101,6 @@ export class RtmpConnection {
     this.#client.media(TYPES[kind], timestamp, body);
   }
 
-  /** Tells the service that the stream has ended; resolves when the connection is closed. */
   async close(): Promise<void> {
     this.#client.unpublish();
     this.#socket.end();

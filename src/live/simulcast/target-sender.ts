@@ -8,6 +8,9 @@ import { type ConnectionFailure, failureOf } from './connection-failure.js';
 import { RtmpConnection } from './rtmp-connection.js';
 import { readRtmpDestination } from './rtmp-destination.js';
 import type { Message, SendQueue } from './send-queue.js';
+import { SrtConnection } from './srt-connection.js';
+import { readSrtDestination } from './srt-destination.js';
+import type { TargetConnection } from './target-connection.js';
 
 export type TargetStatus = 'starting' | 'broadcasting' | 'errored';
 
@@ -40,7 +43,7 @@ const ACCEPTED_MS = 10_000;
 interface Session {
   readonly abort: AbortController;
   readonly queue: SendQueue;
-  connection?: RtmpConnection;
+  connection?: TargetConnection;
   /** Whether frames were dropped on this connection. */
   hasDropped: boolean;
   /** Set with the first frame that is sent on this connection. */
@@ -133,18 +136,15 @@ export class TargetSender {
 
   /** Connects and sends until that fails. `durationMs` is 0 if the stream was not accepted. */
   async #attempt(session: Session): Promise<{ failure: ConnectionFailure; durationMs: number }> {
-    const { opener, clock, stallMs } = this.#deps;
+    const { clock } = this.#deps;
     const { signal } = session.abort;
-    const { url, streamKey } = this.#target;
-    if (/^srt:/i.test(url)) return { failure: { code: 'srt_not_supported', kind: 'forbidden' }, durationMs: 0 };
-    const destination = readRtmpDestination(url, streamKey);
-    if (!destination) return { failure: { code: 'url_not_usable', kind: 'forbidden' }, durationMs: 0 };
-    let connection: RtmpConnection;
+    let connection: TargetConnection | undefined;
     try {
-      connection = await RtmpConnection.open(opener, destination, signal, stallMs);
+      connection = await this.#connect(signal);
     } catch (error) {
       return { failure: failureOf(error), durationMs: 0 };
     }
+    if (!connection) return { failure: { code: 'url_not_usable', kind: 'forbidden' }, durationMs: 0 };
     if (signal.aborted) {
       await connection.close();
       return { failure: { code: 'aborted', kind: 'lost' }, durationMs: 0 };
@@ -161,6 +161,18 @@ export class TargetSender {
     delete session.connection;
     session.queue.restart();
     return { failure, durationMs: Math.max(1, clock.monotonicMs() - startMs) };
+  }
+
+  /** Undefined for a URL that can't be used. */
+  async #connect(signal: AbortSignal): Promise<TargetConnection | undefined> {
+    const { opener, clock, stallMs } = this.#deps;
+    const { url, streamKey } = this.#target;
+    if (/^srt:/i.test(url)) {
+      const destination = readSrtDestination(url, streamKey);
+      return destination && SrtConnection.open(opener, destination, signal, { clock, stallMs });
+    }
+    const destination = readRtmpDestination(url, streamKey);
+    return destination && RtmpConnection.open(opener, destination, signal, stallMs);
   }
 
   #flush(session: Session): void {

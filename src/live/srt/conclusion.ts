@@ -3,6 +3,10 @@ import {
   type Capabilities,
   HANDSHAKE_TYPE,
   type Handshake,
+  LATENCY_MS,
+  MAX_LATENCY_MS,
+  OUR_FLAGS,
+  OUR_VERSION,
   REJECTION,
   type Rejection,
   readCapabilities,
@@ -15,20 +19,7 @@ import { EXTENSION } from './packets.js';
 import { BUFFER_PACKETS } from './receive-buffer.js';
 import { readStreamId } from './stream-id.js';
 
-/** What peers are told of this side: 1.5.3 has all that follows. */
-const OUR_VERSION = 0x010503;
-const OUR_FLAGS =
-  CAPABILITY.timedSending |
-  CAPABILITY.timedReceiving |
-  CAPABILITY.encryption |
-  CAPABILITY.dropsLate |
-  CAPABILITY.periodicNak |
-  CAPABILITY.marksRetransmitted;
 const VERSION = 5;
-/** The least latency, as in other implementations. */
-const LATENCY_MS = 120;
-/** A longer one only delays what is lost: the buffer is full before. */
-const MAX_LATENCY_MS = 8000;
 const MTU = 1500;
 
 /** What a peer asks for with its last handshake. */

@@ -5,7 +5,7 @@ import { EXTENSION } from './packets.js';
 
 export const HANDSHAKE_TYPE = { induction: 1, conclusion: 0xffffffff } as const;
 /** The sum of a rejection and its reason is the type of the handshake. */
-const REJECTION_TYPE = 1000;
+export const REJECTION_TYPE = 1000;
 
 /** Why a peer is refused; those from 400 on are like the statuses of HTTP. */
 export const REJECTION = {
@@ -143,6 +143,20 @@ export const CAPABILITY = {
   /** A stream of bytes instead of messages. */
   stream: 0x40,
 } as const;
+
+/** What peers are told of this side: version 1.5.3 has all of it. */
+export const OUR_VERSION = 0x010503;
+export const OUR_FLAGS =
+  CAPABILITY.timedSending |
+  CAPABILITY.timedReceiving |
+  CAPABILITY.encryption |
+  CAPABILITY.dropsLate |
+  CAPABILITY.periodicNak |
+  CAPABILITY.marksRetransmitted;
+/** The least latency, as in other implementations. */
+export const LATENCY_MS = 120;
+/** A longer one only delays what is lost: the buffer is full before. */
+export const MAX_LATENCY_MS = 8000;
 
 /** What both sides say of themselves. */
 export interface Capabilities {
