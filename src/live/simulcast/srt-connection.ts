@@ -167,7 +167,7 @@ export class SrtConnection implements TargetConnection {
       sender.write(Buffer.concat(this.#parts.splice(0)));
       this.#bytes = 0;
     }
-    if (this.#isClosing && sender.isEmpty) this.#shutDown();
+    if (this.#isClosing && sender.isDelivered) this.#shutDown();
     if (this.#isClosing) return;
     const nowMs = this.#clock.monotonicMs();
     if (!sender.isBlocked) {

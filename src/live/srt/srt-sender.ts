@@ -56,6 +56,8 @@ export class SrtSender {
   #heardMs: number;
   #sentMs: number;
   #mediaMs: number;
+  /** When the last packet was sent or repeated. */
+  #lastMs: number;
   #hasEnded = false;
 
   constructor(options: SrtSenderOptions) {
@@ -67,6 +69,7 @@ export class SrtSender {
     this.#heardMs = nowMs;
     this.#sentMs = nowMs;
     this.#mediaMs = nowMs;
+    this.#lastMs = nowMs;
   }
 
   /** Nothing should be sent before the next tick, or before the peer has taken something. */
@@ -74,9 +77,13 @@ export class SrtSender {
     return this.#hasEnded || this.#budget <= 0 || this.#next - this.#acknowledged >= this.#window;
   }
 
-  /** What was sent is acknowledged, or given up. */
-  get isEmpty(): boolean {
-    return this.#packets.size === 0;
+  /**
+   * What was sent is acknowledged, or given up, and the peer has passed it on: a peer that delivers
+   * after the latency drops the rest when the connection ends.
+   */
+  get isDelivered(): boolean {
+    const { clock, latencyMs } = this.#options;
+    return this.#packets.size === 0 && clock.monotonicMs() - this.#mediaMs > latencyMs;
   }
 
   /** @param payload at most what a packet can have */
@@ -90,6 +97,7 @@ export class SrtSender {
     this.#sendData(this.#next, false);
     this.#next += 1;
     this.#mediaMs = sentMs;
+    this.#lastMs = sentMs;
     if (this.#packets.size > MAX_PACKETS) this.#forget(this.#first + 1);
   }
 
@@ -116,8 +124,8 @@ export class SrtSender {
       this.#forget(this.#first + 1);
       packet = this.#packets.get(this.#first);
     }
-    if (this.#packets.size > 0 && nowMs - this.#mediaMs >= LAST_MS) {
-      this.#mediaMs = nowMs;
+    if (this.#packets.size > 0 && nowMs - this.#lastMs >= LAST_MS) {
+      this.#lastMs = nowMs;
       this.#sendData(this.#next - 1, true);
     }
     if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#sendControl(CONTROL.keepAlive, 0, [0]);

@@ -165,6 +165,7 @@ it('tries a service that is away again and again, and begins with headers and a 
 
 it.each([
   ['an address', targetAt(1935), {}],
+  ['an address by SRT', { id: 'target', url: 'srt://127.0.0.1:9000', streamKey: null }, {}],
   ['a name with an internal address', targetAt(1935, 'inside.example.com'), {}],
   ['metadata services, always', targetAt(1935, '169.254.169.254'), { allowPrivate: true }],
 ])('never connects to %s that is not allowed', async (_, target, client) => {
@@ -194,7 +195,7 @@ it('connects to the address that was checked', async () => {
 });
 
 it.each([
-  ['srt://192.0.2.1:9000?streamid=x', null, 'This server sends no SRT.'],
+  ['srt://192.0.2.1:9000?mode=listener', null, 'is not usable'],
   ['rtmp://192.0.2.1/app', null, 'is not usable'],
 ])('fails at once with %s', async (url, streamKey, message) => {
   const { saved } = open([{ id: 'target', url, streamKey }]);

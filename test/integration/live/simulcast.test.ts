@@ -53,7 +53,7 @@ it('brings each frame unchanged to other live streams and services, also to one 
       { url: `rtmp://127.0.0.1:${ports[0]}/live`, stream_key: 'key-of-whole' },
       { url: `rtmp://127.0.0.1:${ports[1]}/live/key-of-late` },
       { url: `rtmp://[::1]:${station.rtmpPort}/app`, stream_key: 'key-of-forbidden' },
-      { url: 'srt://127.0.0.1:9000?streamid=key-of-srt' },
+      { url: 'srt://127.0.0.1:9000?mode=listener&streamid=key-of-srt' },
     ],
   })) as WithTargets;
   const [copyId, wholeId, lateId, forbiddenId, srtId] = stream.simulcast_targets.map(({ id }) => id);
@@ -90,7 +90,7 @@ it('brings each frame unchanged to other live streams and services, also to one 
 
   const warnings = (await eventsOf(station.server, stream.id)).filter(({ type }) => type.endsWith('.warning'));
   expect(warnings.map(({ data }) => (data.warning as { message: string }).message)).toEqual([
-    expect.stringContaining('sends no SRT'),
+    expect.stringContaining('not usable'),
     expect.stringContaining('address is not allowed'),
   ]);
   for (const key of [other.stream_key, 'key-of-', '127.0.0.1:', '::1']) expect(simulcastLog(), key).not.toContain(key);

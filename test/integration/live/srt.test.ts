@@ -1,15 +1,23 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { IngestPacket } from '#kinora/live/ingest.js';
 import { SrtServer } from '#kinora/live/srt/srt-server.js';
 import { TransportReader } from '#kinora/live/srt/transport-reader.js';
 import { readLiveVideo } from '#kinora/media/live/stream-facts.js';
+import { ffmpegPath } from '../../support/media/ffmpeg-command.js';
 import { fixture } from '../../support/media/fixtures.js';
+import { readFrameCounters } from '../../support/media/measure.js';
 import { readSentPackets } from '../../support/media/sent-packets.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { MemoryTarget, PASSPHRASE, packetsOf, type Received } from '../../support/memory-target.js';
 import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
+import { freePort } from '../../support/servers/free-port.js';
 import { LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
 import { type LossyRelay, startLossyRelay } from '../../support/servers/lossy-relay.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
@@ -246,4 +254,49 @@ describe('a server', () => {
     expect(asset.duration).toBeCloseTo(6, 1);
     expect(await station.counters(asset)).toEqual(Array.from({ length: SESSION_FRAMES }, (_, frame) => frame));
   });
+
+  const isTaken = (port: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = createSocket('udp4').once('error', () => resolve(true));
+      socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(false)));
+    });
+
+  it('sends a broadcast to simulcast targets, with every frame', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'kinora-srt-'));
+    const [path, port, copy] = [join(dir, 'service.ts'), await freePort(), await station.create()];
+    const query = `passphrase=${PASSPHRASE}&pbkeylen=24`;
+    const service = spawn(
+      ffmpegPath!,
+      ['-v', 'error', '-y', '-i', `srt://127.0.0.1:${port}?mode=listener&${query}`, '-c', 'copy', path],
+      { stdio: 'ignore' },
+    );
+    const serviceEnded = once(service, 'close');
+    try {
+      await until('it listens', () => isTaken(port));
+      const targets = [
+        { url: await srtUrlOf(copy) },
+        { url: `srt://127.0.0.1:${port}?${query}`, stream_key: 'of-service' },
+        { url: (await srtUrlOf(copy)).replace(/.$/, '_') },
+      ];
+      const stream = await station.create({ simulcast_targets: targets });
+      const publisher = station.publish(stream);
+      const assetId = await station.untilActive(copy);
+      await Promise.all([publisher.output, serviceEnded]);
+      const all = Array.from({ length: SESSION_FRAMES }, (_, frame) => frame);
+      expect(readFrameCounters(path).map(({ counter }) => counter)).toEqual(all);
+      for (const { id } of [stream, copy]) await api(station.server, 'PUT', `/video/v1/live-streams/${id}/complete`);
+      expect(await station.counters(await station.untilPlanned(assetId))).toEqual(all);
+      const { simulcast_targets: created } = stream as WireLiveStream & { simulcast_targets: { id: string }[] };
+      const told = await Promise.all(created.map(async ({ id }) => (await station.told(id)).map(stateOf)));
+      expect(told.slice(0, 2)).toEqual(Array(2).fill(['created', 'starting', 'broadcasting', 'idle']));
+      expect(told[2]!.slice(0, 3)).toEqual(['created', 'starting', 'errored']);
+      const log = JSON.stringify(station.server.log().filter((line) => 'simulcast_target_id' in line));
+      expect(log).toContain('srt_1010');
+      for (const secret of [PASSPHRASE, copy.stream_key]) expect(log).not.toContain(secret);
+    } finally {
+      service.kill('SIGKILL');
+      rmSync(dir, { recursive: true });
+    }
+  });
+  const stateOf = (type: string): string => type.replace('simulcast_target.', '');
 });
