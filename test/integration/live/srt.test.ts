@@ -95,12 +95,13 @@ const expectAllOf = async (received: Received, path: string, { hasSets = false }
 
 describe('FFmpeg of the system', () => {
   it.each([
-    ['H.264 with B-frames', 'h264-aac.mp4', 'avc', 16],
-    ['HEVC', 'hevc-aac.mp4', 'hevc', 32],
-  ] as const)('sends %s and AAC', async (_name, file, codec, keyBytes) => {
+    ['H.264 with B-frames', 'h264-aac.mp4', 'avc', 16, KEY],
+    // The form of SRT Access Control.
+    ['HEVC', 'hevc-aac.mp4', 'hevc', 32, `#!::m=publish,r=${KEY}`],
+  ] as const)('sends %s and AAC', async (_name, file, codec, keyBytes, streamId) => {
     const { server, target, logger } = await start();
     const path = await fixture(file);
-    await publish(server.port, path, { query: `${PATIENT}&pbkeylen=${keyBytes}` }).output;
+    await publish(server.port, path, { query: `${PATIENT}&pbkeylen=${keyBytes}`, streamId }).output;
     const received = await ended(target);
     await expectAllOf(received, path, { hasSets: codec === 'hevc' });
     expect(received.endReason).toBe('The encoder has ended the stream.');
@@ -128,13 +129,6 @@ describe('FFmpeg of the system', () => {
     expect(target.publications).toHaveLength(1);
     expect(logger.lines.map(({ message }) => message)).toEqual(['SRT encoder connected', 'SRT encoder disconnected']);
     expect(logger.lines[1]!.fields).toMatchObject({ lost_packets: 0 });
-  });
-
-  it('may name the key in the form of SRT Access Control', async () => {
-    const { server, target } = await start();
-    const path = await fixture('h264-aac.mp4');
-    await publish(server.port, path, { streamId: `#!::m=publish,r=${KEY}` }).output;
-    expect(packetsOf(await ended(target), 'video').length).toBe(180);
   });
 
   it.each<[string, Sending, string, string]>([
