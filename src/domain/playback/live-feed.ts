@@ -1,4 +1,4 @@
-import type { CaptionChannelName } from '../../media/captions/caption-decoder.js';
+import type { ClosedCaptions } from '../../media/captions/caption-decoder.js';
 import type { ThumbnailParameters } from '../../media/image/parameters.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { Size } from '../../media/plan/ladder.js';
@@ -20,13 +20,6 @@ export interface LiveStills {
    * @throws KinoraError `media_failed`, `media_crashed`, `unavailable`
    */
   get(parameters: ThumbnailParameters, format: StillFormat): Promise<LiveStill>;
-}
-
-/** Captions inside the video (CEA-608). */
-export interface ClosedCaptions {
-  readonly name: string;
-  readonly languageCode: string;
-  readonly channel: CaptionChannelName;
 }
 
 /** Text that is recognized in what is on air. */

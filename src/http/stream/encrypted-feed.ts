@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { AssetKeys } from '../../domain/drm/content-keys.js';
 import { psshBoxesOf } from '../../domain/drm/key-tags.js';
-import type { ClosedCaptions, LiveFeed, LiveSubtitles } from '../../domain/playback/live-feed.js';
+import type { LiveFeed, LiveSubtitles } from '../../domain/playback/live-feed.js';
 import { KinoraError } from '../../lib/errors.js';
+import type { ClosedCaptions } from '../../media/captions/caption-decoder.js';
 import type { LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import { encryptFragments } from '../../media/mp4/encrypt-fragments.js';
 import { encryptInit } from '../../media/mp4/encrypt-init.js';

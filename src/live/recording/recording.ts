@@ -1,5 +1,6 @@
-import type { ClosedCaptions, LiveFeed } from '../../domain/playback/live-feed.js';
+import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import type { Clock } from '../../lib/clock.js';
+import type { ClosedCaptions } from '../../media/captions/caption-decoder.js';
 import { LIVE_TIMESCALE } from '../../media/live/frame-grid.js';
 import type { CutPart, EmptySegment, TrackKind } from '../../media/live/live-segmenter.js';
 import type { LatencyMode, LiveTimes, LiveTrackState } from '../../media/live/live-track.js';

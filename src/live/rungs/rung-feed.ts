@@ -1,5 +1,6 @@
-import type { ClosedCaptions, LiveFeed, LiveStills, LiveSubtitles } from '../../domain/playback/live-feed.js';
+import type { LiveFeed, LiveStills, LiveSubtitles } from '../../domain/playback/live-feed.js';
 import { isKinoraError } from '../../lib/errors.js';
+import type { ClosedCaptions } from '../../media/captions/caption-decoder.js';
 import type { LiveSegment, LiveTimes, LiveTrackState } from '../../media/live/live-track.js';
 import type { LiveRungsPlan } from '../../media/plan/live-rungs.js';
 import type { FileProducer } from '../../packager/file-producer.js';

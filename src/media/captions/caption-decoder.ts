@@ -5,6 +5,13 @@ import type { CaptionPair } from './caption-data.js';
 /** As the API names them: two channels in each of the two fields. */
 export type CaptionChannelName = 'cc1' | 'cc2' | 'cc3' | 'cc4';
 
+/** Captions inside a video, as the owner describes them. */
+export interface ClosedCaptions {
+  readonly name: string;
+  readonly languageCode: string;
+  readonly channel: CaptionChannelName;
+}
+
 const NAMES = { 1: ['cc1', 'cc2'], 2: ['cc3', 'cc4'] } as const;
 /** Receivers erase captions when nothing has come for so long (CEA-608-E, C.9). */
 const SILENCE_SECONDS = 16;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrowingTrack, liveAudio, liveVideo } from '../../../test/support/media/live-values.js';
 import { LiveRules } from '../../../test/support/players/live-rules.js';
+import type { ClosedCaptions } from '../captions/caption-decoder.js';
 import type { LiveTimes, LiveTrackState } from '../live/live-track.js';
 import {
   existingPlace,
@@ -13,7 +14,6 @@ import {
   liveMultivariantPlaylist,
 } from './live-hls.js';
 import { clipOf, readClip, writeClip } from './live-range.js';
-import type { HlsCaptions } from './multivariant.js';
 import { parsePlaybackModifiers } from './playback-modifiers.js';
 
 const low: LiveTimes = { latencyMode: 'low', targetSeconds: 4, partTargetSeconds: 0.35 };
@@ -336,7 +336,7 @@ test('the multivariant playlist lists the copied rung first', () => {
     new GrowingTrack({ ...liveVideo, name: '270p', width: 480, height: 270, bandwidth: 400_000 }).state,
     new GrowingTrack(liveAudio).state,
   ];
-  const list = (query: Record<string, string>, of = tracks, captions: HlsCaptions[] = []): string[] => {
+  const list = (query: Record<string, string>, of = tracks, captions: ClosedCaptions[] = []): string[] => {
     const modifiers = parsePlaybackModifiers(query, Number.POSITIVE_INFINITY, 'live');
     if ('invalid' in modifiers) throw new Error(modifiers.invalid);
     const uri = (child: { kind: string; rendition?: string }) => `live/${child.rendition}`;

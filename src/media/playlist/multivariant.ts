@@ -1,4 +1,4 @@
-import type { CaptionChannelName } from '../captions/caption-decoder.js';
+import type { ClosedCaptions } from '../captions/caption-decoder.js';
 import type { AudioPlan } from '../plan/plan.js';
 import type { PlaybackModifiers, SegmentWindow } from './playback-modifiers.js';
 
@@ -23,13 +23,6 @@ export interface HlsTextTrack {
   readonly name: string;
   readonly languageCode: string;
   readonly closedCaptions: boolean;
-}
-
-/** Captions that are part of the video (RFC 8216, 4.3.4.1). */
-export interface HlsCaptions {
-  readonly name: string;
-  readonly languageCode: string;
-  readonly channel: CaptionChannelName;
 }
 
 /** A playlist that the multivariant playlist refers to. */
@@ -64,7 +57,7 @@ export interface MultivariantContent {
   readonly audioTracks: readonly HlsAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   /** In every variant with video, because players expect them in all or none of them. */
-  readonly captions?: readonly HlsCaptions[];
+  readonly captions?: readonly ClosedCaptions[];
   /** In the order of the playlist. */
   readonly variants: readonly HlsVariant[];
   readonly modifiers: Pick<PlaybackModifiers, 'defaultSubtitlesLang' | 'redundantStreams'>;
