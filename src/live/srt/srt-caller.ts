@@ -53,6 +53,7 @@ export class SrtCaller {
   readonly #socketId = (Buffer.from(newKeyBytes(4)).readUInt32BE(0) & 0x3fffffff) | 1;
   readonly #initialSequence = Buffer.from(newKeyBytes(4)).readUInt32BE(0) & 0x7fffffff;
   readonly #keys: SrtAccepted['keys'];
+  readonly #keyMessage: Buffer | undefined;
   #cookie: number | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
   #isOver = false;
@@ -61,10 +62,11 @@ export class SrtCaller {
     this.#options = options;
     this.#startMs = options.clock.monotonicMs();
     const { passphrase, keyBytes } = options.call;
-    this.#keys =
-      passphrase === undefined
-        ? undefined
-        : { salt: Buffer.from(newKeyBytes(SALT_BYTES)), even: Buffer.from(newKeyBytes(keyBytes)) };
+    if (passphrase !== undefined) {
+      const salt = Buffer.from(newKeyBytes(SALT_BYTES));
+      this.#keys = { salt, even: Buffer.from(newKeyBytes(keyBytes)) };
+      this.#keyMessage = writeKeyMaterial(wrapKeys(this.#keys, wrappingKey(passphrase, { salt, keyBytes })));
+    }
     this.tick();
   }
 
@@ -131,7 +133,7 @@ export class SrtCaller {
   }
 
   #extensions(): Map<number, Buffer> {
-    const { streamId, passphrase, keyBytes, latencyMs } = this.#options.call;
+    const { streamId, latencyMs } = this.#options.call;
     const latency = Math.max(LATENCY_MS, latencyMs);
     const extensions = new Map<number, Buffer>([
       [
@@ -142,11 +144,7 @@ export class SrtCaller {
         }),
       ],
     ]);
-    if (this.#keys && passphrase !== undefined) {
-      const { salt } = this.#keys;
-      const message = writeKeyMaterial(wrapKeys(this.#keys, wrappingKey(passphrase, { salt, keyBytes })));
-      extensions.set(EXTENSION.keyRequest, message);
-    }
+    if (this.#keyMessage) extensions.set(EXTENSION.keyRequest, this.#keyMessage);
     if (streamId !== '') extensions.set(EXTENSION.streamId, writeText(streamId));
     return extensions;
   }

@@ -19,7 +19,7 @@ const IDLE_MS = 10_000;
 /** A NAK fits into one packet. */
 const MAX_LOSS_WORDS = 360;
 /** New keys cost a millisecond; senders change them once in hours. */
-const KEY_CHANGE_MS = 1000;
+const KEY_CHANGE_MS = 100;
 
 export interface SrtReceiverOptions {
   /** Of the peer. */

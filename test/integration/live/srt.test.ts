@@ -116,12 +116,14 @@ describe('FFmpeg of the system', () => {
     expect(log).not.toContain(PASSPHRASE);
   });
 
-  it('loses nothing in a network that drops, repeats and delays', async () => {
+  it('loses nothing in a network that drops, repeats and delays, and changes its key', async () => {
     const { server, target, logger } = await start();
     const relay = await startLossyRelay(server.port, 60);
     relays.push(relay);
     const path = await fixture('h264-aac.mp4');
-    await publish(relay.port, path, { rate: 2 }).output;
+    // After 100 packets; the next key is sent 40 packets before.
+    const query = `${PATIENT}&kmrefreshrate=100&kmpreannounce=40`;
+    await publish(relay.port, path, { rate: 2, query }).output;
     await expectAllOf(await ended(target), path);
     expect(relay.counts.conclusions).toBeGreaterThan(0);
     expect(Math.min(relay.counts.dropped, relay.counts.repeated, relay.counts.delayed)).toBeGreaterThan(5);
