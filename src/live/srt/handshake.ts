@@ -38,6 +38,8 @@ const HAS_KEYS = 2;
 const HAS_CONFIG = 4;
 const CONTENT_BYTES = 48;
 const ADDRESS_AT = 32;
+/** The longest text of SRT, as in other implementations. */
+const MAX_TEXT_BYTES = 512;
 
 export interface Handshake {
   readonly version: number;
@@ -184,11 +186,14 @@ export const writeCapabilities = ({ version, flags, ...latency }: Capabilities):
   return bytes;
 };
 
-/** A text of a handshake, such as the stream ID. */
-export const readText = (bytes: Buffer | undefined): string =>
-  reverseWords(bytes ?? Buffer.alloc(0))
-    .toString('utf8')
-    .replace(/\0+$/, '');
+/** A text of a handshake, such as the stream ID. Empty when it is too long. */
+export const readText = (bytes: Buffer | undefined): string => {
+  if (!bytes || bytes.length > MAX_TEXT_BYTES) return '';
+  const text = reverseWords(bytes);
+  let end = text.length;
+  while (end > 0 && text[end - 1] === 0) end -= 1;
+  return text.toString('utf8', 0, end);
+};
 
 export const writeText = (text: string): Buffer => reverseWords(Buffer.from(text));
 

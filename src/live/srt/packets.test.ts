@@ -68,6 +68,11 @@ describe('handshakes', () => {
     expect(readText(read.extensions.get(EXTENSION.streamId))).toBe('schlüssel');
   });
 
+  it('have texts of at most 512 bytes', () => {
+    expect(readText(writeText('k'.repeat(512)))).toHaveLength(512);
+    expect(readText(writeText('k'.repeat(513)))).toBe('');
+  });
+
   it('that are damaged are refused, and never fail', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (array) => {

@@ -98,6 +98,19 @@ describe('a receiver', () => {
     expect(ofType(CONTROL.nak)).toHaveLength(asked);
   });
 
+  it('asks again although new packets are missing all the time', () => {
+    const { data, pass, ofType, control } = open();
+    data(0);
+    pass(10);
+    control(CONTROL.ackAck, [], 1);
+    for (let count = 2; count <= 10; count += 2) {
+      data(count);
+      pass(10);
+    }
+    const asked = ofType(CONTROL.nak).flatMap(({ payload }) => readLossList(payload)!);
+    expect(asked.filter(({ first }) => first === FIRST + 1)).toHaveLength(3);
+  });
+
   it('delivers a packet once that is sent twice, and none that is late', () => {
     const { data, delivered, control } = open();
     for (const count of [0, 2, 2, 1, 1, 0]) data(count);
@@ -129,7 +142,7 @@ describe('a receiver', () => {
     data(2);
     control(CONTROL.shutdown);
     expect(delivered).toEqual(['p0', 'lost 1', 'p2']);
-    expect(onEnd.mock.calls).toEqual([['The encoder has ended the stream.']]);
+    expect(onEnd.mock.calls).toEqual([['The encoder has ended the stream.', true]]);
     const count = sent.length;
     data(3);
     expect([delivered.length, sent.length]).toEqual([3, count]);
@@ -144,7 +157,7 @@ describe('a receiver', () => {
     expect(onEnd).not.toHaveBeenCalled();
     expect(ofType(CONTROL.keepAlive)).toHaveLength(4);
     pass(10);
-    expect(onEnd.mock.calls).toEqual([['The encoder does not respond.']]);
+    expect(onEnd.mock.calls).toEqual([['The encoder does not respond.', false]]);
   });
 
   it('ends when the peer lives, but sends nothing', () => {
@@ -155,7 +168,7 @@ describe('a receiver', () => {
       control(CONTROL.keepAlive);
       pass(1000);
     }
-    expect(onEnd.mock.calls).toEqual([['The encoder has stopped sending.']]);
+    expect(onEnd.mock.calls).toEqual([['The encoder has stopped sending.', false]]);
     expect(ofType(CONTROL.shutdown)).toHaveLength(1);
   });
 });

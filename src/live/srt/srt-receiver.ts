@@ -36,8 +36,8 @@ export interface SrtReceiverOptions {
   readonly onPayload: (payload: Buffer) => void;
   /** So many packets before the next payload are lost. */
   readonly onLost: (packets: number) => void;
-  /** The peer has ended the connection or is dead; called at most once. */
-  readonly onEnd: (reason: string) => void;
+  /** Called at most once. `isComplete`: the peer has ended the connection. */
+  readonly onEnd: (reason: string, isComplete: boolean) => void;
 }
 
 /**
@@ -87,7 +87,7 @@ export class SrtReceiver {
     if (this.#hasEnded) return;
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#heardMs >= DEAD_MS) {
-      this.#finish('The encoder does not respond.');
+      this.#finish('The encoder does not respond.', false);
       return;
     }
     if (nowMs - this.#mediaMs >= IDLE_MS) {
@@ -100,7 +100,7 @@ export class SrtReceiver {
     // What was delivered may have ended the connection.
     if (this.#hasEnded) return;
     if (this.#acknowledgements.isDue(this.#buffer.next, nowMs)) this.#acknowledge(nowMs);
-    if (nowMs - this.#nakMs >= this.#acknowledgements.nakIntervalMs) this.#askFor(this.#buffer.missing, nowMs);
+    this.#askAgain(nowMs);
     if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#send(CONTROL.keepAlive, 0, [0]);
   }
 
@@ -108,7 +108,7 @@ export class SrtReceiver {
   close(reason: string): void {
     if (this.#hasEnded) return;
     this.#send(CONTROL.shutdown, 0, [0]);
-    this.#end(reason);
+    this.#end(reason, false);
   }
 
   #receiveMedia({ sequence, keyFlag, timestamp, payload }: DataPacket): void {
@@ -120,7 +120,7 @@ export class SrtReceiver {
     this.#mediaMs = nowMs;
     this.#acknowledgements.count(payload.length, nowMs);
     const gap = buffer.add(count, { payload: this.#decrypt(sequence, keyFlag, payload), sentMs });
-    if (gap) this.#askFor([gap], nowMs);
+    if (gap) this.#askFor([gap]);
     this.#deliver();
     if (this.#hasEnded) return;
     this.#sinceAck += 1;
@@ -138,7 +138,7 @@ export class SrtReceiver {
   #receiveControl({ type, subtype, info, payload }: ControlPacket): void {
     if (type === CONTROL.ackAck) this.#acknowledgements.confirm(info, this.#heardMs);
     else if (type === CONTROL.dropRequest && payload.length >= 8) this.#drop(payload);
-    else if (type === CONTROL.shutdown) this.#finish('The encoder has ended the stream.');
+    else if (type === CONTROL.shutdown) this.#finish('The encoder has ended the stream.', true);
     else if (type === CONTROL.extended && subtype === EXTENSION.keyRequest) this.#changeKeys(payload);
   }
 
@@ -176,9 +176,16 @@ export class SrtReceiver {
     this.#send(CONTROL.ack, number, [wrapSequence(next), ...words]);
   }
 
-  #askFor(ranges: readonly PacketRange[], nowMs: number): void {
-    if (ranges.length === 0) return;
+  /** New gaps do not delay it: without it, what is lost twice is never sent again. */
+  #askAgain(nowMs: number): void {
+    const { missing } = this.#buffer;
+    const isDue = nowMs - this.#nakMs >= this.#acknowledgements.nakIntervalMs;
+    if (missing.length > 0 && !isDue) return;
     this.#nakMs = nowMs;
+    if (missing.length > 0) this.#askFor(missing);
+  }
+
+  #askFor(ranges: readonly PacketRange[]): void {
     this.#send(CONTROL.nak, 0, writeLossList(ranges, wrapSequence, MAX_LOSS_WORDS));
   }
 
@@ -191,15 +198,15 @@ export class SrtReceiver {
   }
 
   /** Nothing more will arrive. */
-  #finish(reason: string): void {
+  #finish(reason: string, isComplete: boolean): void {
     this.#buffer.flush();
     this.#deliver();
-    this.#end(reason);
+    this.#end(reason, isComplete);
   }
 
-  #end(reason: string): void {
+  #end(reason: string, isComplete: boolean): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#options.onEnd(reason);
+    this.#options.onEnd(reason, isComplete);
   }
 }

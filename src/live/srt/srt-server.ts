@@ -46,6 +46,8 @@ const SETTLED_MS = 5000;
 const MAX_SETTLED = 4096;
 /** The network may deliver a burst while this process is busy; systems have lower limits. */
 const RECEIVE_BUFFER_BYTES = 4 * 2 ** 20;
+/** No peer sends more: handshakes agree on IP packets of at most 1,500 bytes. */
+const MAX_DATAGRAM_BYTES = 1500;
 /** Sending 0 chooses the receiver by its address. */
 const NO_SOCKET = 0;
 const SOCKET_ID_MASK = 0x3fffffff;
@@ -139,13 +141,13 @@ export class SrtServer {
   }
 
   #receive(bytes: Buffer, remote: RemoteInfo): void {
-    const packet = readPacket(bytes);
+    const packet = bytes.length > MAX_DATAGRAM_BYTES ? undefined : readPacket(bytes);
     if (!packet || this.#isStopped) return;
     if (packet.socketId !== NO_SOCKET) {
       const peer = this.#bySocketId.get(packet.socketId);
       if (!peer || peer.remote.port !== remote.port || peer.remote.address !== remote.address) return;
       const isHandshake = packet.kind === 'control' && packet.type === CONTROL.handshake;
-      if (!isHandshake) peer.session?.receive(packet);
+      if (!isHandshake) this.#runSession(peer, (session) => session.receive(packet));
       return;
     }
     if (packet.kind !== 'control' || packet.type !== CONTROL.handshake) return;
@@ -290,7 +292,18 @@ export class SrtServer {
   }
 
   #tick(): void {
-    for (const { session } of this.#bySocketId.values()) session?.tick();
+    for (const peer of this.#bySocketId.values()) this.#runSession(peer, (session) => session.tick());
+  }
+
+  /** A session that fails ends alone. */
+  #runSession({ session }: Peer, step: (session: SrtSession) => void): void {
+    if (!session) return;
+    try {
+      step(session);
+    } catch (error) {
+      this.#options.logger.error({ error, live_stream_id: session.liveStreamId }, 'SRT session failed');
+      session.close('The server has failed.');
+    }
   }
 
   #newSocketId(): number {

@@ -44,9 +44,13 @@ export class SrtSession {
         this.#lostPackets += packets;
         this.#reader.lose(packets);
       },
-      onEnd: (reason) => this.#end(reason),
+      onEnd: (reason, isComplete) => this.#end(reason, isComplete),
     });
     logger.info({ peer, live_stream_id: publication.liveStreamId }, 'SRT encoder connected');
+  }
+
+  get liveStreamId(): string {
+    return this.#options.publication.liveStreamId;
   }
 
   receive(packet: DataPacket | ControlPacket): void {
@@ -68,13 +72,16 @@ export class SrtSession {
     if (problem !== undefined) this.close(problem);
   }
 
-  #end(reason: string): void {
+  /** The last frame of a connection that breaks off is cut off, too. */
+  #end(reason: string, isComplete: boolean): void {
     const { peer, publication, logger, onEnd } = this.#options;
-    this.#reader.flush();
-    const { liveStreamId: live_stream_id } = publication;
-    const facts = { peer, live_stream_id, reason, bytes: this.#bytes, lost_packets: this.#lostPackets };
-    logger.info(facts, 'SRT encoder disconnected');
-    onEnd();
-    publication.end(reason);
+    try {
+      if (isComplete) this.#reader.flush();
+    } finally {
+      const facts = { peer, live_stream_id: this.liveStreamId, reason };
+      logger.info({ ...facts, bytes: this.#bytes, lost_packets: this.#lostPackets }, 'SRT encoder disconnected');
+      onEnd();
+      publication.end(reason);
+    }
   }
 }

@@ -9,6 +9,8 @@ export interface PesPacket {
 
 /** A key frame of 100 Mb/s has about 2 MiB. */
 const MAX_BYTES = 8 * 2 ** 20;
+/** Each part keeps its whole datagram. Full ones have more than `MAX_BYTES`. */
+const MAX_PARTS = 48 * 1024;
 const HEADER_BYTES = 6;
 const EXTENSION_BYTES = 9;
 /** A frame of more than 64 KiB may go on in packets without a time. */
@@ -50,7 +52,7 @@ export class PesReader {
     // The payload belongs to a datagram, which nobody else holds.
     this.#parts.push(bytes);
     this.#bytes += bytes.length;
-    if (this.#bytes > MAX_BYTES) this.lose();
+    if (this.#bytes > MAX_BYTES || this.#parts.length > MAX_PARTS) this.lose();
     else if (this.#sizeBytes > 0 && this.#bytes >= this.#sizeBytes) packets.push(...this.#close());
     return packets;
   }

@@ -8,6 +8,7 @@ import { type ByteStreamFrame, readByteStreamFrame } from './byte-stream-frames.
 import { Demuxer } from './demuxer.js';
 import { Muxer } from './muxer.js';
 import { PACKET_BYTES } from './packet-reader.js';
+import { PesReader } from './pes-reader.js';
 import { readAssociation, readProgramMap, SectionReader, writeAssociation, writeProgramMap } from './sections.js';
 import type { ChosenStreams } from './stream-types.js';
 import { TransportClock, timestampDistance } from './transport-clock.js';
@@ -184,6 +185,13 @@ describe('a transport stream', () => {
     expect(map([0x06, 0x24])).toEqual({ video: { pid: 0x101, codec: 'hevc' } });
     expect(map([0x1b, 0x11, 0x0f])).toMatchObject({ audio: { pid: 0x102 } });
   });
+});
+
+it('keeps a limited number of parts of a packet that does not end', () => {
+  const reader = new PesReader();
+  reader.push(Buffer.of(0, 0, 1, 0xe0, 0, 0, 0x80, 0, 0), true);
+  for (let part = 0; part < 50_000; part += 1) reader.push(Buffer.of(1), false);
+  expect(reader.isOpen).toBe(false);
 });
 
 describe('sections', () => {

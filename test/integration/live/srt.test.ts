@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { IngestPacket } from '#kinora/live/ingest.js';
+import { HANDSHAKE_TYPE, writeHandshake } from '#kinora/live/srt/handshake.js';
+import { CONTROL, readPacket, writeControl } from '#kinora/live/srt/packets.js';
 import { SrtServer } from '#kinora/live/srt/srt-server.js';
 import { TransportReader } from '#kinora/live/srt/transport-reader.js';
 import { readLiveVideo } from '#kinora/media/live/stream-facts.js';
@@ -156,6 +158,19 @@ describe('FFmpeg of the system', () => {
     expect((await ended(target)).endReason).toBe('The video codec is MPEG-2. Set the video encoder to H.264 or HEVC.');
   });
 
+  it('ends alone when its session fails', async () => {
+    const { server, target, logger } = await start();
+    const accept = target.publish.bind(target);
+    const write = (): never => {
+      throw new Error('broken');
+    };
+    target.publish = async (request) => ({ ...(await accept(request)), write });
+    await publish(server.port, await fixture('h264-aac.mp4')).output;
+    expect((await ended(target)).endReason).toBe('The server has failed.');
+    expect(server.connectionCount).toBe(0);
+    expect(logger.lines.map(({ level }) => level)).toEqual(['info', 'error', 'info']);
+  });
+
   it('is gone when it does not respond any more', async () => {
     const { server, target } = await start();
     const { process } = publish(server.port, await fixture('h264-aac.mp4'), { rate: 1 });
@@ -164,6 +179,27 @@ describe('FFmpeg of the system', () => {
     expect((await ended(target)).endReason).toBe('The encoder does not respond.');
     expect(server.connectionCount).toBe(0);
   });
+});
+
+it('ignores datagrams that are larger than packets of SRT', async () => {
+  const { server } = await start();
+  const socket = createSocket('udp4');
+  try {
+    const response = once(socket, 'message') as Promise<[Buffer]>;
+    const fields = { version: 4, encryption: 0, initialSequence: 1, mtu: 1500, flowWindow: 8192, cookie: 0 };
+    for (const [socketId, bytes] of [[1, 1500] as const, [2, 0] as const]) {
+      const handshake = { ...fields, type: HANDSHAKE_TYPE.induction, socketId, extensions: new Map() };
+      const content = Buffer.concat([writeHandshake(handshake, Buffer.alloc(4)), Buffer.alloc(bytes)]);
+      socket.send(
+        writeControl({ type: CONTROL.handshake, timestamp: 0, socketId: 0 }, content),
+        server.port,
+        '127.0.0.1',
+      );
+    }
+    expect(readPacket((await response)[0])!.socketId).toBe(2);
+  } finally {
+    socket.close();
+  }
 });
 
 describe('a transport stream', () => {
