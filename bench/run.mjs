@@ -15,6 +15,7 @@ const names = [
   'quality',
   'several-viewers',
   'live',
+  'live-cluster',
   'audio',
   'images',
   'speech',

@@ -47,7 +47,7 @@ hls.loadSource(${JSON.stringify(playlist)});
 hls.attachMedia(video);
 </script>`;
 
-const startSite = async (files) => {
+export const startSite = async (files) => {
   const script = await readFile(createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js'));
   const site = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
@@ -61,7 +61,7 @@ const startSite = async (files) => {
 };
 
 /** Latencies in seconds of the frames that the page shows, and its stalls. */
-const watch = async (browser, site, playlist, encoder) => {
+export const watch = async (browser, site, playlist, encoder) => {
   const tab = await browser.newPage();
   try {
     await tab.goto(`${site.url}/?play=${encodeURIComponent(playlist)}`);
@@ -82,6 +82,11 @@ const watch = async (browser, site, playlist, encoder) => {
   } finally {
     await tab.close();
   }
+};
+
+export const startBrowser = () => {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--autoplay-policy=no-user-gesture-required'];
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args });
 };
 
 const watchKinora = async (browser, site, server, path) => {
@@ -122,8 +127,7 @@ export const measureLatency = async () => {
   const files = await mkdtemp(join(tmpdir(), 'kinora-bench-hls-'));
   const site = await startSite(files);
   const server = await startLiveKinora({ options: { LIVE_RUNGS: '0' } });
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--autoplay-policy=no-user-gesture-required'];
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  const browser = await startBrowser();
   const results = { kinora: [], ffmpeg: [] };
   try {
     for (let i = 0; i < REPETITIONS; i++) {

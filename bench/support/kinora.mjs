@@ -107,6 +107,12 @@ export const startKinora = async ({ measured = false, options = {}, again } = {}
     await rm(dataDir, { recursive: true, force: true });
   };
 
+  /** Ends it as an update does: `again` starts on its data. */
+  const end = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+
   /** Ends it as a power cut would. Its media processes end with it. */
   const kill = async () => {
     child.kill('SIGKILL');
@@ -124,6 +130,7 @@ export const startKinora = async ({ measured = false, options = {}, again } = {}
     get,
     idle,
     liveBytes,
+    end,
     kill,
     stop,
     log: () => log,

@@ -69,6 +69,7 @@ export const startEncoder = (path, url) => {
     if (firstMs !== undefined) sent.set(Math.round(((ptsMs - firstMs) * 30) / 1000), nowMs);
   });
   return {
+    ended,
     firstKeyFrame,
     sentAt: (frame) => sent.get(frame),
     /** Of those that were sent. */

@@ -2,15 +2,21 @@
 // that does not exist yet.
 import { fork } from 'node:child_process';
 import { Agent, get } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nextPlace } from '../live/live-streams.mjs';
+
+const GAP_MS = 3000;
+const RETRY_MS = 200;
 
 const self = fileURLToPath(import.meta.url);
 
 /**
  * `count` viewers of the media playlist `url` for `seconds`.
- * @returns {Promise<{responses: number, failed: number, spreadsMs: number[]}>} `spreadsMs`: from
- * the first viewer who has a part to the last one, for each part
+ * @returns {Promise<{responses: number, failed: number, spreadsMs: number[], longestMs: number,
+ * gaps: number}>} `spreadsMs`: from the first viewer who has a part to the last one, for each part;
+ * `longestMs`: the longest time between two playlists of a viewer; `gaps`: how often it was more
+ * than 3 s, at most
  */
 export const watchWith = (url, { count, seconds }) =>
   new Promise((resolve, reject) => {
@@ -43,25 +49,33 @@ const watch = async ({ url, count, seconds }) => {
   let failed = 0;
   const untilMs = performance.now() + seconds * 1000;
   const first = nextPlace(await read(url));
+  let longestMs = 0;
+  let gaps = 0;
   const view = async () => {
     let place = first;
+    let lastMs = performance.now();
+    let ownGaps = 0;
     while (performance.now() < untilMs) {
       try {
         const text = await read(`${url}?_HLS_msn=${place.segment}&_HLS_part=${place.part}`);
         const nowMs = performance.now();
         responses += 1;
+        longestMs = Math.max(longestMs, nowMs - lastMs);
+        if (nowMs - lastMs > GAP_MS) gaps = Math.max(gaps, ++ownGaps);
+        lastMs = nowMs;
         place = nextPlace(text);
         const name = `${place.segment}.${place.part}`;
         const seen = arrivals.get(name) ?? { firstMs: nowMs, viewers: 0 };
         arrivals.set(name, { ...seen, lastMs: nowMs, viewers: seen.viewers + 1 });
       } catch {
         failed += 1;
+        await delay(RETRY_MS);
       }
     }
   };
   await Promise.all(Array.from({ length: count }, view));
   const whole = [...arrivals.values()].filter(({ viewers }) => viewers > count / 2);
-  return { responses, failed, spreadsMs: whole.map(({ firstMs, lastMs }) => lastMs - firstMs) };
+  return { responses, failed, spreadsMs: whole.map(({ firstMs, lastMs }) => lastMs - firstMs), longestMs, gaps };
 };
 
 if (process.argv[2] === 'watch') {

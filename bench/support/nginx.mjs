@@ -13,8 +13,8 @@ const freePort = () =>
     });
   });
 
-/** Serves `root`/www. */
-export const startNginx = async (root, directives = '') => {
+/** Serves `root`/www; `directives` belong to the server, `http` stands before it. */
+export const startNginx = async (root, directives = '', { http = '', connections = 256 } = {}) => {
   const port = await freePort();
   const config = join(root, 'nginx.conf');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -25,9 +25,10 @@ export const startNginx = async (root, directives = '') => {
   await writeFile(
     config,
     `daemon off; master_process off; worker_processes 1; pid ${root}/nginx.pid; error_log ${root}/error.log; ${process.getuid() === 0 ? 'user root;' : ''}
-events { worker_connections 256; }
+events { worker_connections ${connections}; }
 http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=1000; default_type video/mp4;
 ${temporary.join(' ')}
+${http}
 server { listen 127.0.0.1:${port}; root ${root}/www; ${directives} } }`,
   );
   const { ended, stop, pid } = start('nginx', ['-p', root, '-c', config]);
