@@ -21,6 +21,8 @@ const SECONDS = 20;
 /** From the loss on: the lease of the server, the encoder, the first segments. */
 const TAKEOVER_SECONDS = 45;
 const STREAMS = 20;
+/** Each server drains for five seconds, and starts again. */
+const UPDATE_SECONDS = 75;
 const REPETITIONS = 3;
 
 const playlistOf = (base, playbackId) => `${base}/${playbackId}/live/720p/playlist.m3u8`;
@@ -85,38 +87,25 @@ const measureUpdate = async (path) => {
       encoders.push(startLoyalEncoder(path, () => `${rtmpUrl}/${stream.stream_key}`));
     }
     for (const { playbackId } of streams) await untilMs(() => isPlayable({ url }, playbackId), 100);
-    let isDone = false;
-    const watching = streams.map(async ({ playbackId }) => {
-      const result = { responses: 0, failed: 0, longestMs: 0, gaps: 0 };
-      while (!isDone) {
-        const { responses, failed, longestMs } = await watchWith(playlistOf(url, playbackId), {
-          count: 1,
-          seconds: 10,
-        });
-        result.responses += responses;
-        result.failed += failed;
-        result.longestMs = Math.max(result.longestMs, longestMs);
+    const urls = streams.map(({ playbackId }) => playlistOf(url, playbackId));
+    const watching = watchWith(urls, { count: STREAMS, seconds: UPDATE_SECONDS });
+    const restarting = (async () => {
+      for (let at = 0; at < nodes.length; at++) {
+        await delay(5000);
+        await cluster.restart(at);
       }
-      return result;
-    });
-    for (let at = 0; at < nodes.length; at++) {
-      await delay(5000);
-      await cluster.restart(at);
-    }
-    await delay(10_000);
-    isDone = true;
-    const results = await Promise.all(watching);
+    })();
+    const [{ responses, failed, longestMs }] = await Promise.all([watching, restarting]);
     const assets = await Promise.all(
       streams.map(async ({ id }) => (await nodes[0].api('GET', `/live-streams/${id}`)).recent_asset_ids.length),
     );
-    const sum = (name) => results.reduce((total, result) => total + result[name], 0);
     console.log(`\n${STREAMS} streams, a viewer each, while three servers are restarted one after the other\n`);
     table([
       ['playlists', 'failed', 'longest wait, s', 'assets', 'connections of encoders'],
       [
-        sum('responses'),
-        sum('failed'),
-        (Math.max(...results.map(({ longestMs }) => longestMs)) / 1000).toFixed(1),
+        responses,
+        failed,
+        (longestMs / 1000).toFixed(1),
         assets.reduce((total, count) => total + count, 0),
         encoders.reduce((total, encoder) => total + encoder.connections(), 0),
       ],

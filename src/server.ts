@@ -116,8 +116,8 @@ export class Kinora {
     // First, so that others continue its broadcasts while it still passes viewers on to them.
     const { config, clock, phases } = this.#base;
     const untilMs = clock.monotonicMs() + config.shutdownLimitMs;
-    await this.#livePhases.end(config.shutdownLimitMs / 2, 'live streams stopped');
-    const leftMs = untilMs - clock.monotonicMs();
+    await this.#livePhases.end(config.shutdownLimitMs, 'live streams stopped');
+    const leftMs = Math.max(untilMs - clock.monotonicMs(), config.shutdownLimitMs / 2);
     await this.#nodes?.drain();
     await phases.end(leftMs, 'server stopped');
   }

@@ -12,7 +12,7 @@ const RETRY_MS = 200;
 const self = fileURLToPath(import.meta.url);
 
 /**
- * `count` viewers of the media playlist `url` for `seconds`.
+ * `count` viewers of the media playlist `url`, or of several in turn, for `seconds`.
  * @returns {Promise<{responses: number, failed: number, spreadsMs: number[], longestMs: number,
  * gaps: number}>} `spreadsMs`: from the first viewer who has a part to the last one, for each part;
  * `longestMs`: the longest time between two playlists of a viewer; `gaps`: how often it was more
@@ -48,16 +48,18 @@ const watch = async ({ url, count, seconds }) => {
   let responses = 0;
   let failed = 0;
   const untilMs = performance.now() + seconds * 1000;
-  const first = nextPlace(await read(url));
+  const urls = [url].flat();
+  const firsts = await Promise.all(urls.map(async (each) => nextPlace(await read(each))));
   let longestMs = 0;
   let gaps = 0;
-  const view = async () => {
-    let place = first;
+  const view = async (_, at) => {
+    const own = urls[at % urls.length];
+    let place = firsts[at % urls.length];
     let lastMs = performance.now();
     let ownGaps = 0;
     while (performance.now() < untilMs) {
       try {
-        const text = await read(`${url}?_HLS_msn=${place.segment}&_HLS_part=${place.part}`);
+        const text = await read(`${own}?_HLS_msn=${place.segment}&_HLS_part=${place.part}`);
         const nowMs = performance.now();
         responses += 1;
         longestMs = Math.max(longestMs, nowMs - lastMs);

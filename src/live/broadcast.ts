@@ -176,8 +176,8 @@ export class Broadcast {
     }
     const opening = this.#open(assetId, this.#settings, replica);
     this.#opening = opening.then(() => undefined);
-    const { durationSeconds } = await opening;
-    this.#times.endInterrupted(durationSeconds);
+    const { durationSeconds, interruptedStartMs } = await opening;
+    this.#times.endInterrupted(durationSeconds, interruptedStartMs);
     this.#waitForEncoder(Math.max(this.#settings.reconnectSeconds, LEAST_WINDOW_AFTER_RESTART_SECONDS));
     this.#limitDuration();
     this.#slate?.begin();
@@ -229,7 +229,7 @@ export class Broadcast {
     this.#publisher?.close('The server is restarting.');
     await Promise.all([this.#opening?.catch(() => undefined), this.#slate?.stop(), this.#simulcast.end()]);
     await this.#recording?.subtitles?.stop();
-    const isReplicated = wasEnded ? this.#isEndSaved : await this.#recording?.suspend(limitMs / 2);
+    const isReplicated = wasEnded ? this.#isEndSaved : await this.#recording?.suspend((limitMs * 2) / 3);
     await this.#deps.log.stop(limitMs);
     // Its end could not be saved: the next start tries again.
     if (wasEnded && !this.#isEndSaved) await this.#recording?.suspend();
@@ -368,7 +368,12 @@ export class Broadcast {
     // First, because a playlist must not get other renditions later.
     const { rungs, onPlayable } = this.#deps;
     await this.#openSubtitles(recording);
-    onPlayable(await rungs.open(recording, { isTest: this.#settings.isTest }));
+    const feed = await rungs.open(recording, {
+      isTest: this.#settings.isTest,
+      video: recording.probed,
+      onProbed: (video) => recording.keepProbed(video),
+    });
+    onPlayable(feed);
     this.#prepareSlate(recording);
     const tracks = recording.trackNames.map((name) => recording.track(name)!.info);
     const video = tracks.find(({ kind }) => kind === 'video');

@@ -52,3 +52,13 @@ it('tells slates, and leaves one at the end out of the content', () => {
   times.end(16);
   expect(times.content).toEqual(times.all);
 });
+
+it('takes the start of an interrupted session from its first frame, and leaves others as they are', () => {
+  const saved = [{ started_at: at(0).toISOString(), type: 'content' as const }];
+  const interrupted = new SessionTimes(saved);
+  interrupted.endInterrupted(6, at(2).getTime());
+  expect(interrupted.all).toEqual([{ started_at: at(2).toISOString(), type: 'content', duration: 6 }]);
+  const again = new SessionTimes(interrupted.all);
+  again.endInterrupted(6, at(3).getTime());
+  expect(again.all).toEqual(interrupted.all);
+});

@@ -48,15 +48,20 @@ export class SessionTimes {
    * they were on air
    */
   end(recordedSeconds: number, startedMs?: number): void {
-    const last = this.#times.at(-1);
-    if (last && last.duration === undefined && startedMs !== undefined)
-      this.#times[this.#times.length - 1] = { ...last, started_at: new Date(startedMs).toISOString() };
+    this.#setStart(startedMs);
     this.#setLast(recordedSeconds - this.#startSeconds);
   }
 
-  /** The last session was interrupted before its duration was saved. */
-  endInterrupted(recordedSeconds: number): void {
+  /** The same for a session that was interrupted before its duration was saved. */
+  endInterrupted(recordedSeconds: number, startedMs?: number): void {
+    this.#setStart(startedMs);
     this.#setLast(recordedSeconds - this.#sum(this.#times.slice(0, -1)));
+  }
+
+  #setStart(startedMs: number | undefined): void {
+    const last = this.#times.at(-1);
+    if (last && last.duration === undefined && startedMs !== undefined)
+      this.#times[this.#times.length - 1] = { ...last, started_at: new Date(startedMs).toISOString() };
   }
 
   #setLast(seconds: number): void {

@@ -64,6 +64,9 @@ export interface SimulcastTarget {
 /** Owns what was handed over; nobody has its lease. */
 export const HANDED_OVER = 'handed over';
 
+/** The first server that the encoder reaches continues what was handed over; then any does. */
+const CHOOSE_MS = 4000;
+
 type Context = Omit<Pick<DomainContext, keyof DomainContext>, 'live'>;
 
 /** What a recording is written to. */
@@ -124,12 +127,15 @@ export class LiveStates {
     return taken;
   }
 
-  /** Broadcasts of servers without a lease. */
+  /** Broadcasts of servers without a lease; not those whose encoders choose a server just now. */
   async abandoned(): Promise<AbandonedBroadcast[]> {
     const db = this.#database.queryable;
+    const sinceMs = this.#context.clock.now().getTime() - CHOOSE_MS;
     const others = (await listBroadcasts(db, null)).flatMap((stream) => {
       const ownerId = ownerOf(stream);
-      return ownerId === undefined || ownerId === this.#nodeId ? [] : [{ liveStreamId: stream.id, ownerId }];
+      if (ownerId === undefined || ownerId === this.#nodeId) return [];
+      const isAwaited = ownerId === HANDED_OVER && (stream.disconnected_at?.getTime() ?? 0) > sinceMs;
+      return isAwaited ? [] : [{ liveStreamId: stream.id, ownerId }];
     });
     const owners = [...new Set(others.map(({ ownerId }) => ownerId))];
     const running = new Set<string>();

@@ -26,6 +26,7 @@ export const watchPlaybackChanges = (
         playables.forget(id);
         renditions.forget(id);
       }
+      if (kind === 'live_stream') playables.forget(id);
       if (kind === 'signing_key') access.forgetSigningKey(id);
       if (kind === 'playback_restriction') access.forgetPlaybackRestriction(id);
     },

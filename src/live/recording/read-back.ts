@@ -7,6 +7,7 @@ import {
 } from '../../media/live/recording-format.js';
 import { scanRecording } from '../../media/live/scan-recording.js';
 import { readLiveAudio, readLiveVideo } from '../../media/live/stream-facts.js';
+import type { VideoFacts } from '../../media/source/source-facts.js';
 import type { LocalWrite } from '../../storage/blob-store.js';
 import type { CutAudioConfig, CutterStart, CutVideoConfig } from './packet-cutter.js';
 import type { ReadFile } from './recorded-track.js';
@@ -23,8 +24,12 @@ export interface RecordedSoFar {
   readonly firstSequence: number;
   readonly firstDiscontinuity: number;
   readonly nextSequence: number;
+  /** Wall clock of the first frame of the last session; undefined without one. */
+  readonly sessionStartMs: number | undefined;
   /** If it was declared. */
   readonly targetSeconds: number | undefined;
+  /** If it was probed. */
+  readonly video: VideoFacts | undefined;
   readonly tracks: RecordedTracks;
   /** Segments that only the other track has begun. The tracks have them, the file does not yet. */
   readonly missing: readonly EmptyRecord[];
@@ -56,9 +61,11 @@ class RecordReader {
   /** The newest parts of video, from the oldest to the last. */
   #newest: { readonly part: PartRecord; readonly fragment: Uint8Array }[] = [];
   #isSlate = false;
+  #sessionStartMs: number | undefined;
   #contentEndBytes = 0;
   #start: Extract<RecordingFact, { type: 'start' }> | undefined;
   #targetSeconds: number | undefined;
+  #probed: VideoFacts | undefined;
 
   constructor(readFile: ReadFile) {
     this.#tracks = new RecordedTracks(readFile);
@@ -66,7 +73,10 @@ class RecordReader {
 
   fact(fact: RecordingFact): void {
     if (fact.type === 'start') this.#start = fact;
-    else if (fact.type === 'session') this.#isSlate = fact.kind === 'slate';
+    else if (fact.type === 'session') {
+      this.#isSlate = fact.kind === 'slate';
+      this.#sessionStartMs = undefined;
+    } else if (fact.type === 'probed') this.#probed = fact.video;
     else if (fact.type === 'takeover') this.#tracks.takeOver(fact.version);
     else if (fact.type === 'target') this.#targetSeconds = fact.targetSeconds;
     else if (fact.type === 'empty') this.#tracks.of(fact.track)?.addEmpty(fact);
@@ -76,6 +86,7 @@ class RecordReader {
 
   part(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array): void {
     this.#tracks.of(part.track)?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
+    this.#sessionStartMs ??= part.wallMs;
     if (!this.#isSlate) this.#contentEndBytes = offset + sizeBytes;
     if (part.track === 'audio') return;
     this.#newest.push({ part, fragment: bytes.subarray(PART_HEAD_BYTES) });
@@ -104,7 +115,9 @@ class RecordReader {
       firstSequence,
       firstDiscontinuity,
       nextSequence: Math.max(firstSequence, ...all.map(({ nextNumber }) => nextNumber ?? 0)),
+      sessionStartMs: this.#sessionStartMs,
       targetSeconds: this.#targetSeconds,
+      video: this.#probed,
       tracks: this.#tracks,
       missing,
       contentEndBytes: this.#contentEndBytes,

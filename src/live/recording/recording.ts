@@ -17,6 +17,7 @@ import {
 import { type RecordingMovie, writeRecordingMovie } from '../../media/live/recording-movie.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import { hasReached, isPlayable } from '../../media/playlist/live-hls.js';
+import type { VideoFacts } from '../../media/source/source-facts.js';
 import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
@@ -92,6 +93,8 @@ export class Recording implements LiveFeed {
   readonly assetId: string;
   readonly firstDiscontinuity: number;
   readonly firstSequence: number;
+  /** Of the session that a stop has interrupted; see `sessionStartMs`. */
+  readonly interruptedStartMs: number | undefined;
   readonly #options: RecordingOptions;
   readonly #writer: RecordingWriter;
   readonly #cutter: PacketCutter;
@@ -106,6 +109,7 @@ export class Recording implements LiveFeed {
   #isClosed = false;
   #isCommitted = false;
   #replica: RecordingReplica | undefined;
+  #probed: VideoFacts | undefined;
   #movie: RecordingMovie | undefined;
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
   #fragments = 0;
@@ -136,6 +140,8 @@ export class Recording implements LiveFeed {
       ...(latencyMode === 'low' && { partTargetSeconds: PART_SECONDS }),
     };
     this.#isPlayable = soFar?.targetSeconds !== undefined;
+    this.#probed = soFar?.video;
+    this.interruptedStartMs = soFar?.sessionStartMs;
     this.#contentEndBytes = soFar?.contentEndBytes ?? 0;
     this.#cutter = new PacketCutter(
       {
@@ -238,6 +244,16 @@ export class Recording implements LiveFeed {
   /** What the encoder sends, or sent before the slate. */
   get format(): ContentFormat {
     return this.#cutter.format;
+  }
+
+  /** What a media process has found in the first segment, also before a restart. */
+  get probed(): VideoFacts | undefined {
+    return this.#probed;
+  }
+
+  keepProbed(video: VideoFacts): void {
+    this.#probed = video;
+    if (!this.#isClosed) this.#writer.append([writeFact({ type: 'probed', video })]);
   }
 
   get trackNames(): readonly string[] {

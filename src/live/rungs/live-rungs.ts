@@ -24,6 +24,9 @@ export interface LiveRungsDeps extends Omit<RungFeedDeps, 'files' | 'pool'> {
 export interface LiveRungsOptions {
   /** Burns the mark of test assets into every frame: nothing is shown as it was recorded. */
   readonly isTest: boolean;
+  /** Of the recorded video, if it was probed before: a probe takes a process of its own. */
+  readonly video?: VideoFacts | undefined;
+  readonly onProbed?: (video: VideoFacts) => void;
 }
 
 const LIMITS = { maxPixels: 8192 * 4352, maxStreams: 1 };
@@ -44,13 +47,14 @@ export class LiveRungs {
    * takes a few media jobs. Returns the recording itself when it has no video, or when it can't be
    * decoded. The caller stops the feed after the broadcast.
    */
-  async open(feed: LiveFeed, { isTest }: LiveRungsOptions): Promise<LiveFeed> {
+  async open(feed: LiveFeed, { isTest, video: known, onProbed }: LiveRungsOptions): Promise<LiveFeed> {
     const copy = feed.trackNames.map((name) => feed.track(name)!).find(({ info }) => info.kind === 'video');
     if (!copy) return feed;
     const { name } = copy.info;
     try {
-      const video = await this.#probe(feed, name);
+      const video = known ?? (await this.#probe(feed, name));
       if (!video) return feed;
+      if (!known) onProbed?.(video);
       const { maxRungs } = this.#deps;
       const plan = planLiveRungs({ video, bandwidth: copy.info.bandwidth, isTest, maxRungs });
       const { timescale, frameRate = 30 } = copy.info;

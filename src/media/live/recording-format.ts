@@ -1,6 +1,7 @@
 import { findBox, viewOf } from '../mp4/box-reader.js';
 import { ascii, box, concat, u32, u64 } from '../mp4/box-writer.js';
 import { readFragmentIndexes } from '../mp4/progressive.js';
+import type { VideoFacts } from '../source/source-facts.js';
 import type { CutPart, TrackKind } from './live-segmenter.js';
 import type { LatencyMode } from './live-track.js';
 
@@ -42,6 +43,8 @@ export type RecordingFact =
       readonly timescale: number;
     }
   | { readonly type: 'target'; readonly targetSeconds: number }
+  /** What a media process has found in the first segment. */
+  | { readonly type: 'probed'; readonly video: VideoFacts }
   /** Another server continues: what follows is of this `LiveSegment.version`. */
   | { readonly type: 'takeover'; readonly version: number }
   | ({ readonly type: 'empty' } & EmptyRecord);
