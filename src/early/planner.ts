@@ -1,7 +1,7 @@
 // Answers what the plan is: of a whole file, of ranges of a file, or of the beginning of one that
 // grows.
 
-import type { MezzanineVideo } from '../media/plan/find-start.js';
+import type { ClipRange, MezzanineVideo } from '../media/plan/find-start.js';
 import { growingPlan } from '../media/plan/growing-plan.js';
 import { hasLimitedRungs } from '../media/plan/ladder.js';
 import { decideAccess } from '../media/plan/mezzanine-decision.js';
@@ -44,6 +44,8 @@ export interface WholeFileWork {
    * Called with the plan that is used unless the sanity check, which still runs, finds a problem.
    */
   readonly onLikely?: ((plan: Plan) => void) | undefined;
+  /** What is shown of the file; all of it by default. */
+  readonly clip?: ClipRange | undefined;
   readonly measureGain: (draft: DraftPlan) => Promise<Gain | undefined>;
   readonly transcode: (problem: Problem) => Promise<MezzanineVideo>;
 }
@@ -72,7 +74,7 @@ export class Planner {
   async whole(file: SourceFile, index: SourceIndex, task: WholeFileWork): Promise<Plan> {
     const { facts, settings } = file;
     const isDirect = !task.knownProblem && whyTranscoded(facts, index) === undefined;
-    const direct = isDirect ? draftPlan({ facts, index, settings }) : undefined;
+    const direct = isDirect ? draftPlan({ facts, index, settings, clip: task.clip }) : undefined;
     const [problem, scale] = await Promise.all([
       task.knownProblem ?? this.findProblem(file, index, task.sanity),
       direct && this.measureScale(file, direct, index.video, task.onLikely),
@@ -80,7 +82,7 @@ export class Planner {
     if (direct && !problem) return finishPlan(direct, { bitrateScale: scale, gain: await task.measureGain(direct) });
     if (file.staged) throw needsWholeFile();
     const mezzanine = problem && (await task.transcode(problem));
-    const draft = draftPlan({ facts, index, settings, mezzanine });
+    const draft = draftPlan({ facts, index, settings, clip: task.clip, mezzanine });
     const bitrateScale = await this.measureScale(file, draft, mezzanine?.index);
     return finishPlan(draft, { bitrateScale, gain: await task.measureGain(draft) });
   }

@@ -41,7 +41,7 @@ export interface BroadcastDeps {
   /** Of the live stream: the next broadcast begins when everything of this one is saved. */
   readonly log: StateLog;
   /** Players can start to read the broadcast. */
-  readonly onPlayable: (feed: LiveFeed) => void;
+  readonly onPlayable: (feed: LiveFeed, recording: Recording) => void;
   /** The recording has ended; packets and publishers of the broadcast are dropped from now on. */
   readonly onEnded: () => void;
   /** The end is saved, and no encoder is connected any more. */
@@ -373,7 +373,7 @@ export class Broadcast {
       video: recording.probed,
       onProbed: (video) => recording.keepProbed(video),
     });
-    onPlayable(feed);
+    onPlayable(feed, recording);
     this.#prepareSlate(recording);
     const tracks = recording.trackNames.map((name) => recording.track(name)!.info);
     const video = tracks.find(({ kind }) => kind === 'video');

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BroadcastControl, DisconnectReason } from '../domain/live/live-control.js';
+import type { BroadcastControl, BroadcastRef, DisconnectReason, RecordedRange } from '../domain/live/live-control.js';
 import { LIVE_LEASE_MS } from '../domain/live/live-lease.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
 import {
@@ -10,14 +10,17 @@ import {
 } from '../domain/live/live-states.js';
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
+import { KinoraError } from '../lib/errors.js';
 import { isUnavailable } from '../lib/unavailable.js';
 import type { ConnectionOpener } from '../net/open-connection.js';
 import type { BlobStore } from '../storage/blob-store.js';
+import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { AttemptLimit } from './attempt-limit.js';
 import { Broadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES } from './owner-messages.js';
+import type { Recording } from './recording/recording.js';
 import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
@@ -80,6 +83,8 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   readonly #broadcasts = new Map<string, Broadcast>();
   readonly #byAsset = new Map<string, LiveFeed>();
   readonly #byStream = new Map<string, LiveFeed>();
+  /** By asset, as long as its feed. */
+  readonly #recordings = new Map<string, Recording>();
   /** By live stream, while it has a broadcast. */
   readonly #logs = new Map<string, StateLog>();
   readonly #connections: AttemptLimit;
@@ -144,6 +149,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     if (!this.#isHandedOver) return;
     // Viewers are passed on to the server that continues.
     this.#byAsset.clear();
+    this.#recordings.clear();
     this.#byStream.clear();
     this.#deps.onChanged();
   }
@@ -305,6 +311,20 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     return true;
   }
 
+  async recordedSeconds({ assetId }: BroadcastRef): Promise<number | undefined> {
+    return this.#recordings.get(assetId)?.shownSeconds;
+  }
+
+  async copyRange({ assetId, clipId, ...range }: RecordedRange): Promise<number | undefined> {
+    const recording = this.#recordings.get(assetId);
+    if (!recording) return undefined;
+    // Clips must not end broadcasts.
+    const share = (range.endSeconds - range.startSeconds) / recording.durationSeconds;
+    if (await this.#isDiskFull(recording.sizeBytes * share))
+      throw new KinoraError('unavailable', { details: { reason: 'there is no room for a clip of a broadcast' } });
+    return recording.copyRange(sourceKey(clipId), range);
+  }
+
   /** Whether this server has the broadcast or the encoder of a live stream. */
   has(liveStreamId: string): boolean {
     return this.#broadcasts.has(liveStreamId);
@@ -356,9 +376,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
         log,
         states: this.#states!,
         replicas: this.#replicas,
-        onPlayable: (feed) => {
+        onPlayable: (feed, recording) => {
           assetId = feed.assetId;
           this.#byAsset.set(assetId, feed);
+          this.#recordings.set(assetId, recording);
           this.#byStream.set(liveStreamId, feed);
           this.#deps.onChanged();
           if (broadcast.isEnded) this.#forgetLater(liveStreamId, assetId);
@@ -370,6 +391,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
           if (assetId === undefined) return;
           const feed = this.#byAsset.get(assetId);
           this.#byAsset.delete(assetId);
+          this.#recordings.delete(assetId);
           if (this.#byStream.get(liveStreamId) === feed) this.#byStream.delete(liveStreamId);
           if (feed) this.#warnOfFailure(this.#deps.rungs.close(feed));
           this.#deps.onChanged();
@@ -386,9 +408,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     return broadcast;
   }
 
-  async #isDiskFull(): Promise<boolean> {
+  /** Whether so much more would end broadcasts. */
+  async #isDiskFull(addedBytes = 0): Promise<boolean> {
     const broadcasts = [...this.#broadcasts.values()].filter(({ isEnded }) => !isEnded);
-    const neededBytes = broadcasts.reduce((sum, { endBytes }) => sum + endBytes, KEPT_FREE_BYTES);
+    const neededBytes = broadcasts.reduce((sum, { endBytes }) => sum + endBytes, KEPT_FREE_BYTES + addedBytes);
     return (await this.#deps.freeBytes()) < neededBytes;
   }
 
@@ -412,6 +435,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     });
     this.#after(ASSET_AFTER_END_MS, () => {
       this.#byAsset.delete(assetId);
+      this.#recordings.delete(assetId);
       if (ended) this.#warnOfFailure(this.#deps.rungs.close(ended));
     });
   }

@@ -2,11 +2,13 @@ import { json } from 'node:stream/consumers';
 import type { Database } from '../db/database.js';
 import { findLiveStream } from '../db/tables/live/live-stream.js';
 import {
+  type BroadcastRef,
   type DisconnectReason,
   LIVE_CALL_PATH,
   LIVE_CALL_TYPE,
   type LiveCall,
   type LiveControl,
+  type RecordedRange,
 } from '../domain/live/live-control.js';
 import { hasLiveLease } from '../domain/live/live-lease.js';
 import { ownerOf } from '../domain/live/live-settings.js';
@@ -23,7 +25,7 @@ interface SharedLiveControlDeps {
 }
 
 /**
- * Reaches each broadcast on the server that has it. Both methods fail with `unavailable` while that
+ * Reaches each broadcast on the server that has it. All methods fail with `unavailable` while that
  * server is away and may come back with the recording.
  */
 export class SharedLiveControl implements LiveControl {
@@ -43,6 +45,31 @@ export class SharedLiveControl implements LiveControl {
     return live.has(liveStreamId) ? live.disconnect(liveStreamId, reason) : this.#call({ liveStreamId, reason });
   }
 
+  recordedSeconds(broadcast: BroadcastRef): Promise<number | undefined> {
+    const { liveStreamId, assetId } = broadcast;
+    return this.#cut(broadcast, { liveStreamId, recordedAssetId: assetId }, (live) => live.recordedSeconds(broadcast));
+  }
+
+  copyRange(range: RecordedRange): Promise<number | undefined> {
+    const { liveStreamId } = range;
+    return this.#cut(range, { liveStreamId, copies: range }, (live) => live.copyRange(range));
+  }
+
+  async #cut(
+    { liveStreamId, assetId }: BroadcastRef,
+    call: LiveCall,
+    cut: (live: LiveServer) => Promise<number | undefined>,
+  ): Promise<number | undefined> {
+    const { live, nodes, database } = this.#deps;
+    if (live.ofAsset(assetId)) return cut(live);
+    const stream = await findLiveStream(database.queryable, liveStreamId);
+    const ownerId = stream && ownerOf(stream);
+    if (ownerId === undefined) return undefined;
+    const seconds = await callOwner(nodes, ownerId, call);
+    if (seconds === undefined) throw ownerAway();
+    return typeof seconds === 'number' ? seconds : undefined;
+  }
+
   #run({ liveStreamId, reason }: LiveCall): Promise<boolean> {
     const { live } = this.#deps;
     return reason ? live.disconnect(liveStreamId, reason) : live.complete(liveStreamId);
@@ -54,7 +81,7 @@ export class SharedLiveControl implements LiveControl {
     const ownerId = stream && ownerOf(stream);
     if (ownerId === undefined) return true;
     const isDone = await callOwner(nodes, ownerId, call);
-    if (isDone !== undefined) return isDone;
+    if (isDone !== undefined) return isDone === true;
     // Its encoder is not connected, and finds out by itself that its key has changed.
     if (call.reason === 'stream key reset') return true;
     const { live } = this.#deps;
@@ -63,9 +90,12 @@ export class SharedLiveControl implements LiveControl {
       if (!live.isStarted) return true;
       if (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) return this.#run(call);
     }
-    throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
+    throw ownerAway();
   }
 }
+
+const ownerAway = (): KinoraError =>
+  new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast is away' } });
 
 /**
  * Asks the server that owns live streams as `ownerId`; undefined when it is away.
@@ -75,14 +105,14 @@ export const callOwner = async (
   { owners, signature }: Pick<Nodes, 'owners' | 'signature'>,
   ownerId: string,
   call: LiveCall,
-): Promise<boolean | undefined> => {
+): Promise<boolean | number | null | undefined> => {
   if (!owners.ofEarly(ownerId)) await owners.refresh();
   const owner = owners.ofEarly(ownerId);
   if (!owner) return undefined;
   const body = JSON.stringify(call);
   const headers = { 'content-type': LIVE_CALL_TYPE, [SIGNATURE_HEADER]: signature.sign(LIVE_CALL_PATH, body) };
   const response = await owner.fetch({ method: 'POST', path: LIVE_CALL_PATH, headers, body: Buffer.from(body) });
-  if (response.status === 200) return (await json(response.body)) === true;
+  if (response.status === 200) return (await json(response.body)) as boolean | number | null;
   response.body.destroy();
   throw new KinoraError('unavailable', { details: { reason: 'the server that has the broadcast has refused' } });
 };

@@ -54,6 +54,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
       usesEmbeddedTracks: config.embeddedTracks,
       maxSourceBytes: config.maxSourceBytes,
       linked: parts.linked,
+      live: context.live,
       parallel: config.mediaProcesses,
       clock,
     },

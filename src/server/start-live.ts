@@ -25,7 +25,7 @@ export const startLive = async (base: Base, parts: Parts): Promise<string[]> => 
   if (isUnused) return [];
   const ownerId = nodes && (await keepLiveLease(base, parts));
   const askToHandOver = async ({ liveStreamId, ownerId: otherId }: AbandonedBroadcast): Promise<boolean> =>
-    (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) ?? false;
+    (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) === true;
   const owner = ownerId === undefined ? undefined : { id: ownerId, askToHandOver };
   await live.start(new LiveStates(context, ownerId), owner);
   if (owner) await live.follow();

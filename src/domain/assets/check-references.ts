@@ -7,9 +7,11 @@ import type { DomainContext } from '../context.js';
 import { checkDrmConfiguration } from '../drm/configurations.js';
 import type { AssetRequest } from '../requests/asset-request.js';
 import { addClipTooShort, assetIdOfUrl, isShorterThanAClip } from '../requests/inputs.js';
+import type { RecordedSource } from './clip-source.js';
 
 /**
- * Resources that a valid request refers to must exist and be in a suitable state.
+ * Resources that a valid request refers to must exist and be in a suitable state. `recorded` is
+ * what a clip may show of a source that is on air.
  * @throws KinoraError `invalid_parameters`
  */
 export const checkReferences = async (
@@ -17,9 +19,10 @@ export const checkReferences = async (
   db: Queryable,
   environmentId: string,
   request: AssetRequest,
+  recorded?: RecordedSource,
 ): Promise<void> => {
   const problems = new Problems(request.base);
-  await checkClipSource(db, environmentId, request, problems);
+  await checkClipSource(db, environmentId, { request, recorded }, problems);
   for (const [index, entry] of request.advancedPlaybackPolicies.entries()) {
     await checkDrmConfiguration(db, environmentId, entry, ['advanced_playback_policies', index], problems);
   }
@@ -46,7 +49,7 @@ export const checkBucket = (allowedPaths: readonly BucketPath[], request: AssetR
 const checkClipSource = async (
   db: Queryable,
   environmentId: string,
-  request: AssetRequest,
+  { request, recorded }: { readonly request: AssetRequest; readonly recorded: RecordedSource | undefined },
   problems: Problems,
 ): Promise<void> => {
   const { url, start_time: start = 0, end_time: end } = request.inputs[0]!;
@@ -58,15 +61,11 @@ const checkClipSource = async (
     problems.add([...input, 'url'], 'does not refer to an existing asset');
     return;
   }
-  if (source.is_live) {
-    problems.add([...input, 'url'], 'refers to an asset that is live');
-    return;
-  }
-  if (source.status !== 'ready' || source.duration_seconds === null) {
+  const duration = recorded?.seconds ?? (source.is_live ? null : source.duration_seconds);
+  if (source.status !== 'ready' || duration === null) {
     problems.add([...input, 'url'], 'refers to an asset that is not ready');
     return;
   }
-  const duration = source.duration_seconds;
   if (start >= duration) problems.add([...input, 'start_time'], 'is beyond the end of the source asset');
   else if (isShorterThanAClip(start, Math.min(end ?? duration, duration))) addClipTooShort(input, problems);
 };

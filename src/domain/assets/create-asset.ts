@@ -13,7 +13,7 @@ import { insertRequestedRenditions, recordRenditionEvent } from '../renditions/s
 import type { AssetRequest } from '../requests/asset-request.js';
 import { insertSideCars } from '../tracks/side-cars.js';
 import { checkBucket, checkReferences } from './check-references.js';
-import { attachClip, clippedAssetId } from './clip-source.js';
+import { attachClip, clippedAssetId, findRecordedSource, type RecordedSource } from './clip-source.js';
 import { copyTracks } from './copy-tracks.js';
 
 const TEST_ASSET_LIFETIME_MS = 24 * 3600 * 1000;
@@ -30,9 +30,10 @@ export const createAsset = async (
   requestId?: string,
 ): Promise<AssetView> => {
   checkBucket(context.sourceBuckets, request);
+  const recorded = await findRecordedSource(context, environmentId, request);
   return context.database.transaction(async (tx) => {
-    await checkReferences(context, tx, environmentId, request);
-    return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId });
+    await checkReferences(context, tx, environmentId, request, recorded);
+    return insertNewAsset(context, tx, { id: newId(), environmentId, uploadId: null, request, requestId, recorded });
   });
 };
 
@@ -48,6 +49,8 @@ export interface NewAsset {
   /** Reserved before, one for each policy; without them, new ones are made. */
   readonly playbackIds?: readonly string[];
   readonly requestId?: string | undefined;
+  /** Of a clip whose source is on air. */
+  readonly recorded?: RecordedSource | undefined;
   /** The live stream whose broadcast is recorded; the recording queues the ingest when it ends. */
   readonly live?: { readonly liveStreamId: string; readonly protocol: IngestProtocol; readonly startedAt: Date };
 }
@@ -59,7 +62,7 @@ export interface NewAsset {
 export const insertNewAsset = async (
   context: Pick<DomainContext, 'queue' | 'clock' | 'wire' | 'artifactUrls'>,
   tx: Transaction,
-  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId, live }: NewAsset,
+  { id: assetId, environmentId, uploadId, request, playbackIds: reserved = [], requestId, live, recorded }: NewAsset,
 ): Promise<AssetView> => {
   const { settings } = request;
   const createdAt = context.clock.now();
@@ -79,7 +82,7 @@ export const insertNewAsset = async (
     ...(live && liveColumns(live)),
   });
   const clip = clippedId !== undefined && { id: assetId, sourceId: clippedId };
-  if (clip) await attachClip(tx, environmentId, clip, request);
+  if (clip) await attachClip(tx, environmentId, clip, request, recorded);
   await insertAssetInputs(tx, assetId, request.inputs);
   const names = await insertSideCars(tx, assetId, request.inputs);
   const pending = clip ? await copyTracks(tx, clip, names) : [];

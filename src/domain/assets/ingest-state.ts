@@ -13,11 +13,13 @@ import {
   saveSourceValidator,
   updateUnfinished,
 } from '../../db/tables/assets/asset-ingest.js';
+import { saveLiveClip } from '../../db/tables/assets/clip.js';
 import { findMainTrackIds } from '../../db/tables/assets/import-asset.js';
 import { listTracks } from '../../db/tables/assets/track.js';
 import { isKinoraError, type KinoraError } from '../../lib/errors.js';
 import { newId } from '../../lib/ids.js';
 import type { AssetProperties } from '../../media/plan/asset-properties.js';
+import type { ClipSource, LiveClip } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { SourceWarning } from '../../media/plan/source-warnings.js';
 import type { SourceFacts } from '../../media/source/source-facts.js';
@@ -29,6 +31,7 @@ import { type EmbeddedStreams, insertEmbeddedTracks, labelName, languageOf } fro
 import { insertGeneratedSubtitles } from '../tracks/generate-subtitles.js';
 import { announceSideCars, MAIN_AUDIO_NAME } from '../tracks/side-cars.js';
 import { claimName, takenNames } from '../tracks/track-name.js';
+import { linkSource } from './clip-source.js';
 import { assetColumns, mainTrackRows, saveMainTracks } from './main-tracks.js';
 import { startPostReadyWork } from './post-ready-work.js';
 
@@ -112,6 +115,18 @@ export class IngestState {
   /** `percent` is only used within `transcoding`. */
   async setProgress(assetId: string, state: 'ingesting' | 'transcoding', percent: number): Promise<void> {
     await updateUnfinished(this.#db, assetId, { progress_state: state, progress: percent });
+  }
+
+  /** The file of a clip of a broadcast is stored; `clip` says what of it is shown. */
+  async saveOwnClip(assetId: string, clip: ClipSource): Promise<void> {
+    await saveLiveClip(this.#db, assetId, clip);
+  }
+
+  /** Makes a clip of a broadcast one of the finished recording; see `linkSource`. */
+  linkSource({ id, environment_id }: Row<'asset'>, clip: LiveClip): ReturnType<typeof linkSource> {
+    return this.#context.database.transaction((tx) =>
+      linkSource(tx, environment_id, { id, sourceId: clip.liveAssetId }, clip),
+    );
   }
 
   /** Counts a media process crash on this source and returns the new total. */

@@ -1,14 +1,43 @@
 /** Why a broadcast is ended from outside; the text is for the log and the owner of the encoder. */
 export type DisconnectReason = 'disabled' | 'deleted' | 'stream key reset';
 
+/** A broadcast and its asset. */
+export interface BroadcastRef {
+  readonly liveStreamId: string;
+  readonly assetId: string;
+}
+
+/** What a clip shows of a broadcast, in seconds on the timeline of its asset. */
+export interface RecordedRange extends BroadcastRef {
+  /** The clip, which gets the file as its source. */
+  readonly clipId: string;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+/**
+ * Cuts recordings that are not finished, or ended a moment ago. Both methods resolve with undefined
+ * when the broadcast is not there (any more), or players can not start yet.
+ * @throws KinoraError `unavailable` while the server that has the broadcast is away
+ */
+export interface RecordingCutter {
+  /** How much is recorded, in seconds. */
+  recordedSeconds(broadcast: BroadcastRef): Promise<number | undefined>;
+  /**
+   * Stores the segments with this range as an MP4, the source of the clip. Resolves with the time
+   * of the broadcast, in whole seconds, that is zero in the file.
+   */
+  copyRange(range: RecordedRange): Promise<number | undefined>;
+}
+
 /**
  * The way from the API to the server that receives an encoder. An interface, because the domain may
- * not import `live/`. Both methods resolve with true once the end of the broadcast is stored
- * (`LiveStates.ended`), and at once when nothing is broadcast; this may be on another server. They
- * resolve with false when the end can't be stored soon, for example because the disk is full: the
- * server stores it as soon as it can.
+ * not import `live/`. The methods that end something resolve with true once the end of the
+ * broadcast is stored (`LiveStates.ended`), and at once when nothing is broadcast; this may be on
+ * another server. They resolve with false when the end can't be stored soon, for example because
+ * the disk is full: the server stores it as soon as it can.
  */
-export interface LiveControl {
+export interface LiveControl extends RecordingCutter {
   /**
    * Ends the recording now. The encoder may stay connected for a while, so that one that reconnects
    * by itself doesn't start another recording.
@@ -25,6 +54,8 @@ export interface LiveControl {
 export const noLiveControl: LiveControl = {
   complete: async () => true,
   disconnect: async () => true,
+  recordedSeconds: async () => undefined,
+  copyRange: async () => undefined,
 };
 
 /** What servers ask each other as well. */
@@ -37,11 +68,14 @@ export interface BroadcastControl extends LiveControl {
 }
 
 /**
- * Between servers: `handOver`, `disconnect` with a reason, else `complete`. Answered with JSON
- * `true` or `false`.
+ * Between servers: `recordedSeconds`, `copyRange`, `handOver`, `disconnect` with a reason, else
+ * `complete`. The response is what the method resolves with, in JSON; `null` for undefined.
  */
 export interface LiveCall {
   readonly liveStreamId: string;
+  /** Whose recorded seconds are asked for. */
+  readonly recordedAssetId?: string;
+  readonly copies?: RecordedRange;
   readonly reason?: DisconnectReason;
   readonly handsOver?: true;
 }

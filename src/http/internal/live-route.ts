@@ -16,7 +16,7 @@ interface LiveRouteDeps {
 
 const MAX_CALL_BYTES = 1000;
 
-/** Ends broadcasts of this server, or hands them over, for another one. */
+/** Ends broadcasts of this server, hands them over or cuts them, for another one. */
 export const liveRoute =
   ({ live, signature }: LiveRouteDeps): FastifyPluginAsync =>
   async (app) => {
@@ -27,12 +27,15 @@ export const liveRoute =
       const isValid =
         typeof body === 'string' && signature.verify(LIVE_CALL_PATH, body, headers[SIGNATURE_HEADER]) === 'valid';
       if (!isValid) throw new KinoraError('not_found');
-      const isDone = await obey(live, JSON.parse(body) as LiveCall);
-      return reply.type('application/json').send(JSON.stringify(isDone));
+      const result = await obey(live, JSON.parse(body) as LiveCall);
+      return reply.type('application/json').send(JSON.stringify(result ?? null));
     });
   };
 
-const obey = (live: BroadcastControl, { liveStreamId, reason, handsOver }: LiveCall): Promise<boolean> => {
+const obey = (live: BroadcastControl, call: LiveCall): Promise<boolean | number | undefined> => {
+  const { liveStreamId, reason, handsOver, recordedAssetId, copies } = call;
+  if (recordedAssetId !== undefined) return live.recordedSeconds({ liveStreamId, assetId: recordedAssetId });
+  if (copies) return live.copyRange(copies);
   if (handsOver) return live.handOver(liveStreamId);
   return reason ? live.disconnect(liveStreamId, reason) : live.complete(liveStreamId);
 };

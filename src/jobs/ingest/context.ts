@@ -1,6 +1,7 @@
 import type { SegmentStore } from '../../cache/segment-store.js';
 import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
 import type { IngestState } from '../../domain/assets/ingest-state.js';
+import type { RecordingCutter } from '../../domain/live/live-control.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import type { FileContext } from '../../early/file/context.js';
@@ -26,6 +27,8 @@ export interface IngestDeps {
   readonly linked?: LinkedSources;
   /** For sources that are not downloaded. */
   readonly maxSourceBytes: number;
+  /** For clips of broadcasts. */
+  readonly live: Pick<RecordingCutter, 'copyRange'>;
   readonly earlySources: EarlySources;
   /** Whether assets play before their source is stored, where that is possible. */
   readonly playsEarly: boolean;

@@ -27,6 +27,12 @@ export interface Planned {
 type PlanOptions = Pick<WholeFileWork, 'knownProblem' | 'onLikely'>;
 type CheckedOptions = PlanOptions & Pick<WholeFileWork, 'sanity'>;
 
+/** The clip whose file is its own. */
+export const ownClipOf = ({ media }: IngestContext['row']): ClipSource | undefined => {
+  const clip = media.clip as ClipSource | null;
+  return clip?.own ? clip : undefined;
+};
+
 /**
  * Indexes the stored source and plans the asset. If segments can't be made directly from the
  * source, a mezzanine is made first.
@@ -87,6 +93,7 @@ const wholeFileWork = (
 ): WholeFileWork => ({
   knownProblem,
   sanity,
+  clip: ownClipOf(context.row),
   // Measuring the loudness takes longer than the sanity check.
   onLikely: context.row.asset.normalize_audio ? undefined : onLikely,
   measureGain: (draft) => measureAssetGain(context, file.path, draft),

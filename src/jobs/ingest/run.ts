@@ -11,7 +11,7 @@ import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
-import type { ClipSource } from '../../media/plan/clip.js';
+import { type ClipSource, isLiveClip, type StoredClip } from '../../media/plan/clip.js';
 import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
 import { isMovFormat } from '../../media/source/frames.js';
@@ -24,8 +24,9 @@ import type { IngestContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
 import { LongWorkAhead, rejectLongReading } from './long-work.js';
 import { makeReady } from './make-ready.js';
-import { type Planned, planClip, planSource, savePlan } from './plan.js';
+import { ownClipOf, type Planned, planClip, planSource, savePlan } from './plan.js';
 import { storeSource } from './store.js';
+import { storeLiveClip } from './store-live-clip.js';
 import { storeOverlays } from './store-overlays.js';
 import { SideCars } from './tracks/side-cars.js';
 
@@ -33,9 +34,11 @@ import { SideCars } from './tracks/side-cars.js';
  * From a URL to a ready asset: store, probe, plan, warm, make ready. Every step stores its result
  * (a blob, the facts, the plan), so a restart continues after the last finished step.
  */
-export const runIngest = async (context: IngestContext): Promise<void> => {
+export const runIngest = async (started: IngestContext): Promise<void> => {
+  started.logger.info({}, 'ingest started');
+  const storedClip = started.row.media.clip as StoredClip | null;
+  const context = storedClip && isLiveClip(storedClip) ? await storeLiveClip(started, storedClip) : started;
   const { assetId, row, signal } = context;
-  context.logger.info({}, 'ingest started');
   if (!row.media.facts) context.pool.prepare();
   using stopOverlays = createLinkedAbort(signal);
   const storingOverlays = storeOverlays({ ...context, signal: stopOverlays.signal }, overlayInputs(row.otherInputs));
@@ -107,7 +110,7 @@ const partsOf = async (context: IngestContext): Promise<SourceNeed | undefined> 
   const { assetId, blobs, row } = context;
   if (blobs.isLocal || row.asset.normalize_audio) return undefined;
   // The facts and the index of its source are stored.
-  if (row.media.clip) return { ranges: [], isStored: true };
+  if (row.media.clip && !ownClipOf(row)) return { ranges: [], isStored: true };
   if (!bucketObjectOf(String(row.mainInput.settings.url))) return undefined;
   const source = await blobs.stat(sourceKey(assetId));
   const ranges = source && (await openingRanges(context, source.sizeBytes));
@@ -143,7 +146,7 @@ const choosePlan = async (context: IngestContext, file: SourceFile, first: First
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   try {
-    const drafted = await (clip
+    const drafted = await (clip && !ownClipOf(context.row)
       ? planClip(context, file, clip as unknown as ClipSource)
       : planSource(context, file, { onLikely: (plan) => first.start(plan) }));
     const planned = hasGrown(context, file.facts) ? { ...drafted, plan: afterGrowth(drafted.plan) } : drafted;
@@ -172,7 +175,12 @@ const warm = async (
     await first.make(planned.plan);
     return planned;
   } catch (error) {
-    if (context.row.media.clip || planned.plan.video?.access !== 'source' || !isVideoFailure(error)) throw error;
+    if (
+      (context.row.media.clip && !ownClipOf(context.row)) ||
+      planned.plan.video?.access !== 'source' ||
+      !isVideoFailure(error)
+    )
+      throw error;
   }
   // The sanity check passed at three positions but this segment failed: read the frames once in
   // order instead.

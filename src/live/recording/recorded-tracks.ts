@@ -8,6 +8,9 @@ import { type ReadFile, RecordedTrack } from './recorded-track.js';
 /** The tracks of a recording. Each begins with its first configuration. */
 export class RecordedTracks {
   readonly #readFile: ReadFile;
+  /** By number; undefined where the file is damaged. */
+  readonly videoConfigs: (CutVideoConfig | undefined)[] = [];
+  readonly audioConfigs: (CutAudioConfig | undefined)[] = [];
   readonly #tracks: Partial<Record<TrackKind, RecordedTrack>> = {};
   /** See `LiveSegment`. */
   #version: number | undefined;
@@ -44,7 +47,9 @@ export class RecordedTracks {
     for (const track of this.all) track.takeOver(version);
   }
 
-  addVideoConfig(number: number, { facts, reorderTicks, frameRate, isSlate }: CutVideoConfig): void {
+  addVideoConfig(number: number, config: CutVideoConfig): void {
+    const { facts, reorderTicks, frameRate, isSlate } = config;
+    this.videoConfigs[number] = config;
     const { codecs, width, height } = facts;
     const rate = frameRate && { frameRate: frameRate.num / frameRate.den };
     this.#tracks.video ??= new RecordedTrack(
@@ -57,7 +62,9 @@ export class RecordedTracks {
     if (!isSlate) this.#tracks.video.update({ codecs, width, height, ...rate });
   }
 
-  addAudioConfig(number: number, { facts, timescale }: CutAudioConfig): void {
+  addAudioConfig(number: number, config: CutAudioConfig): void {
+    const { facts, timescale } = config;
+    this.audioConfigs[number] = config;
     const { codecs, channels } = facts;
     this.#tracks.audio ??= new RecordedTrack(
       { name: 'audio', kind: 'audio', timescale, codecs, bandwidth: 0, channels },

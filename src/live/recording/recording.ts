@@ -22,6 +22,7 @@ import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
 import type { LiveSubtitlesTrack } from '../subtitles/live-subtitles.js';
+import { copyRange, type TimeRange, writeAudioConfig, writeVideoConfig } from './copy-range.js';
 import { type ContentFormat, type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
 import { PartWaiters } from './part-waiters.js';
 import { type RecordedSoFar, readBack } from './read-back.js';
@@ -81,6 +82,7 @@ const MODES: Readonly<Record<LatencyMode, { readonly leastSeconds: number; reado
 };
 const MAX_TARGET_SECONDS = 10;
 const PART_SECONDS = 0.35;
+const AUDIO_WAIT_MS = 2000;
 /** Without parts, the target is declared, and players can start, with this many segments. */
 const PLAYABLE_SEGMENTS = 3;
 
@@ -230,6 +232,35 @@ export class Recording implements LiveFeed {
 
   get durationSeconds(): number {
     return Math.max(0, ...this.#tracks.all.map(({ state, endTicks }) => endTicks / state.info.timescale));
+  }
+
+  /** Every frame that is shown before this time is recorded. */
+  get shownSeconds(): number {
+    const track = this.#tracks.deciding;
+    const last = track?.state.segments.at(-1);
+    if (!track || !last) return 0;
+    const { kind, timescale } = track.state.info;
+    const reorderTicks = kind === 'video' ? (this.#tracks.videoConfigs[last.config]?.reorderTicks ?? 0) : 0;
+    return Math.max(0, last.startTicks + last.durationTicks - reorderTicks) / timescale;
+  }
+
+  /**
+   * Stores the segments with this range as the blob `key`, an MP4. Returns the whole second that is
+   * zero in it.
+   */
+  async copyRange(key: string, range: TimeRange): Promise<number> {
+    const isRecorded = (): boolean =>
+      this.#isClosed ||
+      this.#tracks.all.every(({ state, endTicks }) => endTicks / state.info.timescale >= range.endSeconds);
+    // Audio arrives a little later than its frames.
+    await this.#waiters.wait(isRecorded, { timeoutMs: AUDIO_WAIT_MS, signal: new AbortController().signal });
+    const write = await this.#options.blobs.resumeWrite(key);
+    try {
+      return await copyRange(this.#tracks, range, write);
+    } catch (error) {
+      await write.discard();
+      throw error;
+    }
   }
 
   /** Wall clock of the end, in milliseconds since 1970; undefined before the first frame. */
@@ -401,20 +432,13 @@ export class Recording implements LiveFeed {
   #addVideoConfig(number: number, config: CutVideoConfig): void {
     if (!this.#limits.allowsConfig(number)) this.#fail('unreasonable');
     this.#tracks.addVideoConfig(number, config);
-    const { facts, reorderTicks, frameRate, isSlate } = config;
-    const record = Buffer.from(facts.record).toString('base64');
-    const fact = { type: 'video-config', config: number, codec: facts.codec, record, reorderTicks } as const;
-    this.#writer.append([
-      writeFact({ ...fact, ...(frameRate && { frameRate }), ...(isSlate && { slate: true as const }) }),
-    ]);
+    this.#writer.append([writeVideoConfig(number, config)]);
   }
 
   #addAudioConfig(number: number, config: CutAudioConfig): void {
     if (!this.#limits.allowsConfig(number)) this.#fail('unreasonable');
     this.#tracks.addAudioConfig(number, config);
-    const { facts, timescale } = config;
-    const record = Buffer.from(facts.record).toString('base64');
-    this.#writer.append([writeFact({ type: 'audio-config', config: number, record, timescale })]);
+    this.#writer.append([writeAudioConfig(number, config)]);
   }
 
   #addPart(cut: CutPart): void {

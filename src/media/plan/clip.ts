@@ -8,9 +8,26 @@ export interface ClipSource extends ClipRange {
   /** Frames come from the mezzanine, which was made for this tier. */
   readonly mezzanineTier?: '1080p' | '1440p' | '2160p';
   readonly concatenated?: true;
+  /** The file was cut out of a broadcast for this clip, and is planned as any other file. */
+  readonly own?: true;
   /** These are part of the source's frames, and so of the clip's. */
   readonly overlays: readonly OverlayPlacement[];
 }
+
+/** A clip of a broadcast whose file is not cut out yet. Times are those of the live asset. */
+export interface LiveClip {
+  readonly liveStreamId: string;
+  readonly liveAssetId: string;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  /** Applies if the broadcast is over by then. */
+  readonly copyOverlays: boolean;
+}
+
+/** What `asset_media.clip` holds. */
+export type StoredClip = ClipSource | LiveClip;
+
+export const isLiveClip = (clip: StoredClip): clip is LiveClip => 'liveAssetId' in clip;
 
 /**
  * The start of a clip, in seconds on the timeline of its source asset; `plan` is the clip's plan.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { IngestState } from '#kinora/domain/assets/ingest-state.js';
-import type { LiveControl } from '#kinora/domain/live/live-control.js';
+import { type LiveControl, noLiveControl } from '#kinora/domain/live/live-control.js';
 import { releaseLiveLease, renewLiveLease } from '#kinora/domain/live/live-lease.js';
 import { LiveStates } from '#kinora/domain/live/live-states.js';
 import { type Api, startApi } from '../../support/servers/api.js';
@@ -18,6 +18,7 @@ let obey: (command: string, id: string) => Promise<unknown> = async () => undefi
 /** Whether it can store the end of a broadcast. */
 let isStored = true;
 const live: LiveControl = {
+  ...noLiveControl,
   complete: async (id) => {
     commands.push('complete');
     await obey('complete', id);

@@ -1,9 +1,11 @@
 /** What the asset of a broadcast refuses or leaves for later while it is on air. */
+import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeMedia } from '../../support/media/fixture-media.js';
 import { LiveStation } from '../../support/servers/live-station.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
-import { api } from '../../support/wire/create-asset.js';
+import { api, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 
 let station: LiveStation;
 let mux: Mux;
@@ -52,19 +54,86 @@ test('directives and shots of a broadcast wait for its end', { timeout: 120_000 
     400,
     'Asset is not ready',
   ]);
-  const clip = { url: `mux://assets/${assetId}`, start_time: 2, end_time: 4 };
-  expect(await post('/video/v1/assets', { inputs: [clip] })).toEqual([
-    400,
-    'inputs[0].url refers to an asset that is live',
-  ]);
-
   expect(await statuses()).toEqual(['waiting']);
   publisher.process.kill('SIGKILL');
   await mux.video.liveStreams.complete(stream.id);
   await station.untilPlanned(assetId);
   await until('both runs are completed', async () => (await statuses()).join() === 'completed,completed', 60_000);
-  const made = await api(station.server, 'POST', '/video/v1/assets', {
-    inputs: [{ ...clip, start_time: 0, end_time: 1 }],
-  });
-  expect(made.status).toBe(201);
 });
+
+test('clips are cut out of what is recorded so far', { timeout: 180_000 }, async () => {
+  const path = join(station.dataDir, 'reordered.flv');
+  writeMedia(
+    {
+      muxer: 'flv',
+      seconds: 12,
+      video: {
+        encoder: 'libx264',
+        width: 320,
+        height: 180,
+        rate: [30, 1],
+        gop: 30,
+        bFrames: 2,
+        options: { preset: 'veryfast', crf: '30', 'x264-params': 'scenecut=0:open-gop=0:threads=1:b-adapt=0' },
+      },
+      audio: { encoder: 'aac', sampleRate: 44_100, channels: 2, bitRate: 96_000 },
+    },
+    path,
+  );
+  const stream = await station.create();
+  const publisher = station.publish(stream, { path });
+  const assetId = await station.untilActive(stream);
+  await station.untilSegments(stream.playback_ids[0]!.id, 7);
+
+  const url = `mux://assets/${assetId}`;
+  const post = (times: object) =>
+    api(station.server, 'POST', '/video/v1/assets', { inputs: [{ url, ...times }], playback_policies: ['public'] });
+  const refusal = async (times: object) => {
+    const response = await post(times);
+    return [response.status, ((await response.json()) as { error: { messages: string[] } }).error.messages.join()];
+  };
+  const clip = async (times: object): Promise<WireAsset> => {
+    const response = await post(times);
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { data: WireAsset }).data;
+  };
+  const ready = async ({ id }: WireAsset): Promise<WireAsset> => {
+    const asset = await settled(station.server, id);
+    expect(asset.errors).toBeUndefined();
+    return asset;
+  };
+  expect(await refusal({ start_time: 1000 })).toEqual([
+    400,
+    'inputs[0].start_time is beyond the end of the source asset',
+  ]);
+  expect(await refusal({ start_time: 2, end_time: 2.3 })).toEqual([
+    400,
+    'inputs[0] clip must be at least 0.5 seconds long',
+  ]);
+
+  const within = await ready(await clip({ start_time: 2.5, end_time: 5 }));
+  const untilNow = await ready(await clip({ start_time: 4 }));
+  expect((await station.retrieve(stream)).status).toBe('active');
+  expect(await getAsset(station.server, assetId)).toMatchObject({ is_live: true, status: 'ready' });
+  expect(within).toMatchObject({ ingest_type: 'on_demand_clip', source_asset_id: assetId, duration: 2.5 });
+  expect(within.tracks!.map(({ type }) => type).sort()).toEqual(['audio', 'video']);
+  const first = await station.counters(within);
+  expect(first).toEqual(range(75, 150));
+
+  const killed = await clip({ start_time: 1, end_time: 3 });
+  await station.server.kill();
+  publisher.process.kill('SIGKILL');
+  await station.start();
+  expect(await station.counters(await ready(killed))).toEqual(range(30, 90));
+  expect((await getAsset(station.server, assetId)).is_live).toBe(true);
+
+  await api(station.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`);
+  const whole = await station.untilPlanned(assetId);
+  expect((await station.counters(whole)).slice(0, 150)).toEqual(range(0, 150));
+  expect((await api(station.server, 'DELETE', `/video/v1/assets/${assetId}`)).status).toBe(204);
+  const rest = await station.counters(untilNow);
+  expect(rest).toEqual(range(120, 120 + rest.length));
+  expect(rest.length).toBeGreaterThan(60);
+});
+
+const range = (from: number, end: number) => Array.from({ length: end - from }, (_, index) => from + index);

@@ -61,6 +61,15 @@ export const isSourceUsed = async (db: Queryable, ownerId: string): Promise<bool
   (await db.selectFrom('source_use').select('asset_id').where('owner_id', '=', ownerId).limit(1).executeTakeFirst()) !==
   undefined;
 
+/** A clip of a broadcast: its files are its own. */
+export const saveLiveClip = async (db: Queryable, assetId: string, clip: object): Promise<void> => {
+  await db
+    .updateTable('asset_media')
+    .set({ clip: JSON.stringify(clip) })
+    .where('asset_id', '=', assetId)
+    .execute();
+};
+
 export const saveClip = async (
   tx: Transaction,
   assetId: string,
