@@ -312,7 +312,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   }
 
   async recordedSeconds({ assetId }: BroadcastRef): Promise<number | undefined> {
-    return this.#recordings.get(assetId)?.shownSeconds;
+    return this.#recordings.get(assetId)?.displayedSeconds;
   }
 
   async copyRange({ assetId, clipId, ...range }: RecordedRange): Promise<number | undefined> {

@@ -235,7 +235,7 @@ export class Recording implements LiveFeed {
   }
 
   /** Every frame that is shown before this time is recorded. */
-  get shownSeconds(): number {
+  get displayedSeconds(): number {
     const track = this.#tracks.deciding;
     const last = track?.state.segments.at(-1);
     if (!track || !last) return 0;

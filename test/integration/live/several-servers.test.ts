@@ -11,7 +11,7 @@ import { hasPostgres, startPostgres, type TestPostgres } from '../../support/ser
 import { makeBucket } from '../../support/servers/s3-bucket.js';
 import { cleanUpServers, until } from '../../support/servers/server-process.js';
 import { type Swift, startSwift, swiftCredentials, swiftPath } from '../../support/servers/swift.js';
-import { api, getAsset } from '../../support/wire/create-asset.js';
+import { api, createAsset, getAsset, settled } from '../../support/wire/create-asset.js';
 
 describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with several servers', () => {
   let swift: Swift;
@@ -82,6 +82,16 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     // The asset that is being recorded plays under its own ID.
     const [own] = (await getAsset(second.server, assetId)).playback_ids!;
     expect((await fetch(`${second.server.url}/${own!.id}.m3u8`)).status).toBe(200);
+
+    // Whichever server cuts it, a clip has its frames.
+    await first.untilSegments(id, 4);
+    const inputs = [{ url: `mux://assets/${assetId}`, start_time: 0.5, end_time: 2 }];
+    const cut = async (): Promise<number[]> => {
+      const clip = await createAsset(second.server, { inputs, playback_policies: ['public'] });
+      return second.counters(await settled(second.server, clip.id));
+    };
+    const frames = Array.from({ length: 45 }, (_, index) => 15 + index);
+    expect(await Promise.all([cut(), cut()])).toEqual([frames, frames]);
 
     // Another encoder with the same key does not write a second recording.
     const refused = second.publish(stream);

@@ -24,7 +24,7 @@ import {
   until,
 } from '../../support/servers/server-process.js';
 import { serveNamed } from '../../support/servers/text-origin.js';
-import { api, getAsset, type WireAsset } from '../../support/wire/create-asset.js';
+import { api, createAsset, getAsset, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
 /** 6 s with a counter in each frame, a key frame every 2 s and B-frames. */
@@ -202,6 +202,15 @@ test('viewers see the image while the encoder is away, and the asset has it betw
   await until('the lower rung shows it', async () => (await rung.after(1)).length >= 1);
   const [first] = await rung.after(1);
   expect((await rung.frames(first!)).map(counterOf)).toEqual(upTo(60));
+
+  // A clip while on air, with the end of the first session and the beginning of the slate.
+  const clip = await createAsset(server, {
+    inputs: [{ url: `mux://assets/${assetId}`, start_time: SECONDS - 1, end_time: SECONDS + 2 }],
+    playback_policies: ['public'],
+  });
+  const cut = await played(await settled(server, clip.id));
+  expect(cut.slice(0, 30)).toEqual(upTo(FRAMES).slice(-30));
+  expect(cut.slice(30)).toEqual(new Array(60).fill(undefined));
 
   expect((await api(server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
   const asset = await completed(assetId);
