@@ -11,7 +11,7 @@ import { rejection } from '../../domain/signing/verify-token.js';
 import { isRecognized } from '../../domain/tracks/text-source.js';
 import { KinoraError } from '../../lib/errors.js';
 import { segmentSeconds } from '../../media/plan/segment-times.js';
-import { clipText, type IndexedText, textSegment, transcriptOf } from '../../media/text/text-index.js';
+import { clipText, type IndexedText, indexCues, textSegment, transcriptOf } from '../../media/text/text-index.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import { allowKeepingPlaylist, immutableFor, type OpenedPlayback } from './playback-opener.js';
 import { sendText } from './send-text.js';
@@ -26,10 +26,12 @@ const findReadyText = async (
   { assetId, tracks }: ReadyPlayable,
   trackId: string,
 ): Promise<IndexedText> => {
-  const isReady = tracks.some(({ id, type }) => id === trackId && type === 'text');
-  const text = isReady ? await texts.find(assetId, trackId) : undefined;
-  if (!text) throw new KinoraError('not_found');
-  return text;
+  const track = tracks.find(({ id, type }) => id === trackId && type === 'text');
+  const text = track && (await texts.find(assetId, trackId));
+  if (text) return text;
+  // What is recognized in a broadcast is stored at its end, unless the server is killed before.
+  if (track?.text_source === 'generated_live') return indexCues([]);
+  throw new KinoraError('not_found');
 };
 
 const cutText = (text: IndexedText, times: ReturnType<typeof windowTimes>): IndexedText =>

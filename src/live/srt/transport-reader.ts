@@ -11,8 +11,6 @@ const TICKS_PER_MS = 90;
 const TRANSPORT_PACKETS = 7;
 /** Anything but a transport stream is refused after so much. */
 const MAX_SKIPPED_BYTES = 256 * 1024;
-/** Larger ones are no records of a decoder configuration. */
-const MAX_RECORD_BYTES = 64 * 1024;
 
 /** Turns the transport stream of one publication into packets. */
 export class TransportReader {
@@ -68,7 +66,7 @@ export class TransportReader {
     if (pts === undefined || dts === undefined) return;
     const frame = readByteStreamFrame(codec, data);
     const { record } = frame;
-    if (record && record.length <= MAX_RECORD_BYTES && !isSame(record, this.#videoRecord)) {
+    if (record && !isSame(record, this.#videoRecord)) {
       this.#videoRecord = record;
       this.#onPacket({ kind: 'video-config', config: { codec, record } });
     }

@@ -55,6 +55,8 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
   readonly languageCode: string;
   readonly #deps: LiveSubtitlesDeps;
   readonly #options: SubtitlesOptions;
+  /** The track whose segments those of the text are cut like: video may come after audio. */
+  readonly #sourceName: string;
   readonly #abort = new AbortController();
   readonly #files = new Map<number, Uint8Array>();
   readonly #cues: Cue[] = [];
@@ -77,6 +79,7 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
     this.languageCode = options.languageCode;
     this.#deps = deps;
     this.#options = options;
+    this.#sourceName = options.feed.trackNames[0]!;
     const { timescale } = this.#source().info;
     const name = childName({ kind: 'text', trackId: this.trackId });
     const info = { name, kind: 'text', timescale, codecs: 'wvtt', bandwidth: 0 } as const;
@@ -114,10 +117,8 @@ export class LiveSubtitlesTrack implements LiveSubtitles {
     await this.#ended;
   }
 
-  /** The track whose segments those of the text are cut like. */
   #source(): LiveTrackState {
-    const { feed } = this.#options;
-    return feed.track(feed.trackNames[0]!)!;
+    return this.#options.feed.track(this.#sourceName)!;
   }
 
   /** Complete segments that are not listed yet. */

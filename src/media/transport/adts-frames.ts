@@ -1,5 +1,5 @@
 import { AAC_FRAME_SAMPLES, audioSpecificConfig } from '../codecs/aac.js';
-import { ADTS_HEADER_BYTES, readAdtsHeader } from '../codecs/adts.js';
+import { ADTS_HEADER_BYTES, type AdtsHeader, readAdtsHeader } from '../codecs/adts.js';
 
 const TICKS_PER_SECOND = 90_000;
 const AAC_LC = 2;
@@ -18,11 +18,14 @@ export interface AacFrame {
 export class AdtsFrames {
   #rest: Uint8Array = new Uint8Array(0);
   #nextTicks: number | undefined;
+  /** Until another header follows a frame, what looks like a header may be data. */
+  #isConfirmed = false;
 
   /** Data is missing. */
   lose(): void {
     this.#rest = new Uint8Array(0);
     this.#nextTicks = undefined;
+    this.#isConfirmed = false;
   }
 
   /**
@@ -41,10 +44,14 @@ export class AdtsFrames {
         at += 1;
         continue;
       }
-      const { objectType, channelConfiguration: channels, sampleRate, frameBytes, headerBytes } = header;
-      if (objectType !== AAC_LC) return `The audio is AAC of kind ${objectType}. Set the audio encoder to AAC-LC.`;
-      if (channels === 0 || channels > MAX_CHANNELS || header.hasMoreBlocks)
-        return 'The audio is AAC in a form that can not be read. Set the audio encoder to AAC-LC with at most 6 channels.';
+      const { channelConfiguration: channels, sampleRate, frameBytes, headerBytes } = header;
+      const problem = findProblem(header);
+      this.#isConfirmed ||= at + frameBytes === all.length || readAdtsHeader(all, at + frameBytes) !== undefined;
+      if (problem !== undefined && this.#isConfirmed) return problem;
+      if (problem !== undefined) {
+        at += 1;
+        continue;
+      }
       if (at + frameBytes > all.length) break;
       if (!isTimed && at >= restBytes) {
         isTimed = true;
@@ -63,3 +70,11 @@ export class AdtsFrames {
     return frames;
   }
 }
+
+/** Why frames with this header can't be recorded. */
+const findProblem = ({ objectType, channelConfiguration: channels, hasMoreBlocks }: AdtsHeader): string | undefined => {
+  if (objectType !== AAC_LC) return `The audio is AAC of kind ${objectType}. Set the audio encoder to AAC-LC.`;
+  if (channels === 0 || channels > MAX_CHANNELS || hasMoreBlocks)
+    return 'The audio is AAC in a form that can not be read. Set the audio encoder to AAC-LC with at most 6 channels.';
+  return undefined;
+};

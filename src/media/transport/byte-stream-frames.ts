@@ -22,6 +22,8 @@ export const readByteStreamFrame = (codec: VideoCodec, bytes: Uint8Array): ByteS
 const AVC = { idr: 5, sei: 6, sps: 7, pps: 8, delimiter: 9, filler: 12 } as const;
 /** avcC counts sequence parameter sets with 5 bits. */
 const MAX_SETS = 31;
+/** Of all sets of a frame. Their sizes have 16 bits; usual ones have some hundred bytes. */
+const MAX_SETS_BYTES = 2 ** 16 - 1;
 
 const readAvcFrame = (units: readonly Uint8Array[]): ByteStreamFrame => {
   const typeOf = (unit: Uint8Array): number => unit[0]! & 0x1f;
@@ -38,7 +40,8 @@ const readAvcFrame = (units: readonly Uint8Array[]): ByteStreamFrame => {
 };
 
 const areSets = (...kinds: readonly (readonly Uint8Array[])[]): boolean =>
-  kinds.every((sets) => sets.length > 0 && sets.length <= MAX_SETS);
+  kinds.every((sets) => sets.length > 0 && sets.length <= MAX_SETS) &&
+  kinds.flat().reduce((bytes, set) => bytes + set.length, 0) <= MAX_SETS_BYTES;
 
 const RECOVERY_POINT = 6;
 

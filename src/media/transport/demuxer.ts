@@ -6,7 +6,7 @@ import { type ChosenStreams, chooseStreams, type StreamCodec } from './stream-ty
 export interface DemuxerEvents {
   /** The streams of the program are known, or have changed. */
   streams(streams: ChosenStreams): void;
-  /** `isAfterLoss`: data of this stream is missing before. */
+  /** `isAfterLoss`: data of this stream is missing before, or it was added to a program. */
   packet(codec: StreamCodec, packet: PesPacket, isAfterLoss: boolean): void;
 }
 
@@ -54,6 +54,7 @@ export class Demuxer {
   lose(packets: number): void {
     this.#packets.lose();
     if (packets < UNCERTAIN_PACKETS) return;
+    this.#counters.clear();
     for (const stream of this.#streams.values()) loseData(stream);
   }
 
@@ -120,7 +121,7 @@ export class Demuxer {
     this.#open(streams);
   }
 
-  /** Streams that stay go on. */
+  /** Streams that stay go on. A new one may begin within a GOP, unless it is one of the first. */
   #open(streams: readonly ElementaryStream[]): void {
     const chosen = chooseStreams(streams);
     const before = this.#streams;
@@ -128,7 +129,7 @@ export class Demuxer {
     for (const { pid, codec } of [chosen.video, chosen.audio].flatMap((stream) => stream ?? [])) {
       const same = before.get(pid);
       const isSame = same?.codec === codec;
-      this.#streams.set(pid, isSame ? same : { codec, pes: new PesReader(), isAfterLoss: false });
+      this.#streams.set(pid, isSame ? same : { codec, pes: new PesReader(), isAfterLoss: before.size > 0 });
       if (!isSame) this.#counters.delete(pid);
     }
     this.#events.streams(chosen);

@@ -11,11 +11,10 @@ export const timestampDistance = (from: number, to: number): number =>
 export class TransportClock {
   #last: number | undefined;
 
-  /** The time with the same low 33 bits that is nearest to the one before. */
+  /** The time with the same low 33 bits that is nearest to the one before. The first is ≥ 2^33. */
   unwrap(timestamp: number): number {
     const last = this.#last;
-    const nearest = last === undefined ? timestamp : last + timestampDistance(last, timestamp);
-    this.#last = nearest < 0 ? timestamp : nearest;
+    this.#last = last === undefined ? timestamp + WRAP : last + timestampDistance(last, timestamp);
     return this.#last;
   }
 }

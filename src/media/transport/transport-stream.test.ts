@@ -122,6 +122,52 @@ describe('a transport stream', () => {
     ]);
   });
 
+  it('goes on with the first packet after a long loss', () => {
+    const muxer = open();
+    const parts = Array.from({ length: 18 }, (_, index) =>
+      muxer.video(sampleOf(index === 0, 100), index === 0, { dts: index * 3000, pts: index * 3000 }),
+    );
+    const { demuxer, video } = demux();
+    demuxer.push(parts[0]!);
+    // The counter has the same value again.
+    demuxer.lose(16);
+    demuxer.push(parts[16]!);
+    demuxer.push(parts[17]!);
+    demuxer.flush();
+    expect(video.map(({ dts, isAfterLoss }) => [(dts! - DELAY) / 3000, isAfterLoss])).toEqual([
+      [16, true],
+      [17, false],
+    ]);
+  });
+
+  it('needs a key frame of a video stream that is added', () => {
+    const muxer = new Muxer();
+    const { demuxer, video } = demux();
+    muxer.setAudio(aac);
+    demuxer.push(muxer.audio(Buffer.alloc(100), 0));
+    muxer.setVideo('avc', avcc);
+    demuxer.push(muxer.video(sampleOf(true, 100), true, { dts: 3000, pts: 3000 }));
+    demuxer.flush();
+    expect(video.map(({ isAfterLoss }) => isAfterLoss)).toEqual([true]);
+  });
+
+  it('has no decoder configuration that is huge', () => {
+    const startCode = Buffer.of(0, 0, 1);
+    const recordOf = (spsBytes: number) => {
+      const sps = Buffer.concat([SPS, Buffer.alloc(spsBytes - SPS.length, 0xa5)]);
+      const bytes = Buffer.concat([
+        startCode,
+        sps,
+        startCode,
+        PPS,
+        sampleOf(true, 10).fill(0).fill(1, 2, 3).fill(0x65, 4),
+      ]);
+      return readByteStreamFrame('avc', bytes).record;
+    };
+    expect(recordOf(60_000)).toBeDefined();
+    expect(recordOf(66_000)).toBeUndefined();
+  });
+
   it('leaves out what is sent twice, damaged or scrambled', () => {
     const muxer = open();
     const first = Buffer.from(muxer.video(sampleOf(true, 400), true, { dts: 0, pts: 0 }));
@@ -230,6 +276,15 @@ describe('frames of AAC', () => {
     expect(frames.push(frame(50), undefined)).toEqual([]);
   });
 
+  it('are found behind data that looks like a header of another kind', () => {
+    const frames = new AdtsFrames();
+    frames.lose();
+    const other = writeAdtsHeader(aac, 10)!;
+    other[2]! &= 0x3f;
+    const read = frames.push(Buffer.concat([other, frame(100), frame(100)]), 0) as AacFrame[];
+    expect(read.map(({ data }) => data.length)).toEqual([100, 100]);
+  });
+
   it('are found behind garbage, and refused in other forms', () => {
     const frames = new AdtsFrames().push(Buffer.concat([Buffer.from('garbage'), frame(10)]), 0) as AacFrame[];
     expect(frames.map(({ data }) => data.length)).toEqual([10]);
@@ -248,10 +303,13 @@ describe('frames of AAC', () => {
 it('continues times over their wrap, and follows jumps', () => {
   const clock = new TransportClock();
   expect([WRAP - 10, 5, WRAP - 20, 20].map((time) => clock.unwrap(time))).toEqual([
-    WRAP - 10,
-    WRAP + 5,
-    WRAP - 20,
-    WRAP + 20,
+    2 * WRAP - 10,
+    2 * WRAP + 5,
+    2 * WRAP - 20,
+    2 * WRAP + 20,
   ]);
-  expect(new TransportClock().unwrap(5)).toBe(5);
+  const begun = new TransportClock();
+  // Audio may precede the first frame of video.
+  const start = begun.unwrap(5);
+  expect(begun.unwrap(WRAP - 20) - start).toBe(-25);
 });
