@@ -124,6 +124,15 @@ export class Broadcast {
     return this.#settings;
   }
 
+  get liveStreamId(): string {
+    return this.#settings.liveStreamId;
+  }
+
+  /** Of its recording, once there is one. */
+  get assetId(): string | undefined {
+    return this.#assetId;
+  }
+
   /** Nothing more is recorded. Its encoder may still be connected. */
   get isEnded(): boolean {
     return this.#ending !== undefined;
@@ -176,6 +185,8 @@ export class Broadcast {
     }
     const opening = this.#open(assetId, this.#settings, replica);
     this.#opening = opening.then(() => undefined);
+    // The caller gets it too.
+    this.#opening.catch(() => undefined);
     const { durationSeconds, interruptedStartMs } = await opening;
     this.#times.endInterrupted(durationSeconds, interruptedStartMs);
     this.#waitForEncoder(Math.max(this.#settings.reconnectSeconds, LEAST_WINDOW_AFTER_RESTART_SECONDS));
@@ -251,6 +262,13 @@ export class Broadcast {
     if (!isReplicated) this.#logger.warn({ asset_id: this.#assetId }, 'the end of a recording is not handed over');
     await this.abandon();
     return true;
+  }
+
+  /** It could not be opened, and is tried again as another object: changes are not saved here. */
+  giveUp(): void {
+    this.#isEndSaved = true;
+    this.#ending ??= Promise.resolve();
+    void this.#slate?.stop();
   }
 
   /** Another server has taken the broadcast over: it goes on there. */
@@ -499,13 +517,16 @@ export class Broadcast {
   }
 
   /** What is not known any more is estimated: numbers of segments must only grow. */
+  get #mostSegments(): number {
+    return Math.ceil(this.#settings.maxDurationSeconds / LEAST_SEGMENT_SECONDS);
+  }
+
   async #endStored(): Promise<void> {
     const { nextSequence, nextDiscontinuity } = this.#settings;
-    const mostSegments = Math.ceil(this.#settings.maxDurationSeconds / LEAST_SEGMENT_SECONDS);
     this.#deps.onEnded();
     await this.#saveEnd(async () => ({
       durationSeconds: this.#times.totalSeconds,
-      nextSequence: nextSequence + mostSegments,
+      nextSequence: nextSequence + this.#mostSegments,
       nextDiscontinuity: nextDiscontinuity + this.#times.all.length + 1,
     }));
   }
@@ -528,7 +549,7 @@ export class Broadcast {
       if (finished) await recording.subtitles?.finish();
       return {
         durationSeconds: finished?.durationSeconds ?? 0,
-        nextSequence: recording.nextSequence,
+        nextSequence: recording.nextSequence + (recording.isTakenOver ? this.#mostSegments : 0),
         // The next broadcast does not continue this one.
         nextDiscontinuity: recording.discontinuities + 1,
       };
@@ -544,12 +565,16 @@ export class Broadcast {
   ): Promise<void> {
     const { states, log } = this.#deps;
     const { liveStreamId, isTest } = this.#settings;
+    const isLost = async (): Promise<boolean> => (await states.lost([this])).length > 0;
     await log.save(async () => {
+      if (this.#isEndSaved) return;
       // Its file would replace that of the other server.
-      if ((await states.lost([liveStreamId])).length > 0) return this.abandon();
+      if (await isLost()) return this.abandon();
       const completed = await complete();
       if (this.#assetId === undefined) return;
-      await states.ended(liveStreamId, { ...completed, recordingTimes: this.#times.content }, { disables: isTest });
+      const times = { recordingTimes: this.#times.content };
+      const isEnded = await states.ended(liveStreamId, { ...completed, ...times }, { disables: isTest });
+      if (!isEnded && (await isLost())) await this.abandon();
     });
     if (this.#isEndSaved) return;
     this.#isEndSaved = true;

@@ -21,7 +21,7 @@ import { Broadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES } from './owner-messages.js';
 import type { Recording } from './recording/recording.js';
-import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
+import { type ReplicaStore, replicaStoreOf, replicatedBytes } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
@@ -69,6 +69,8 @@ const TAKEOVER_RETRY_MS = 2000;
 /** Requests that end a broadcast do not wait longer until that is stored. */
 const END_WAIT_MS = 10_000;
 
+const NO_ROOM = 'live stream of another server not taken over: the disk has no room for its recording';
+
 const DISCONNECTED: Record<DisconnectReason, string> = {
   disabled: 'The live stream is disabled.',
   deleted: 'The live stream was deleted.',
@@ -99,6 +101,12 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   #followedMs = Number.NEGATIVE_INFINITY;
   #followsSinceMs = Number.POSITIVE_INFINITY;
   #isHandedOver = false;
+  /** Whether what a stop has interrupted goes on. */
+  #isResumed = false;
+  /** Live streams of others for which the disk has no room. */
+  readonly #withoutRoom = new Set<string>();
+  /** Of recordings that are read back now. */
+  #restoringBytes = 0;
 
   constructor(deps: LiveServerDeps) {
     this.#deps = deps;
@@ -130,6 +138,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
       }
     };
     await Promise.all(interrupted.map(resume));
+    this.#isResumed = true;
     const goingOn = new Set(interrupted.map(({ assetId }) => assetId));
     this.#warnOfFailure(this.#deps.rungs.sweep((assetId) => goingOn.has(assetId)));
   }
@@ -141,7 +150,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     for (const timer of this.#timers) clearTimeout(timer);
     const suspend = async ([id, broadcast]: [string, Broadcast]): Promise<boolean> => {
       const isReplicated = await broadcast.suspend(limitMs);
-      return isReplicated && this.#owner ? states!.handOver(id).catch(() => false) : false;
+      const isHandedOver = isReplicated && this.#owner ? await states!.handOver(id).catch(() => false) : false;
+      // Requests about it are for the next owner.
+      if (isHandedOver) this.#broadcasts.delete(id);
+      return isHandedOver;
     };
     const handedOver = await Promise.all([...this.#broadcasts].map(suspend));
     this.#isHandedOver = this.#owner !== undefined && handedOver.every(Boolean);
@@ -152,11 +164,6 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     this.#recordings.clear();
     this.#byStream.clear();
     this.#deps.onChanged();
-  }
-
-  /** Whether it receives encoders. */
-  get isStarted(): boolean {
-    return this.#states !== undefined;
   }
 
   /** Whether others lack nothing of what this server had, after `stop`. */
@@ -174,7 +181,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#followedMs > LIVE_LEASE_MS) this.#followsSinceMs = nowMs;
     this.#followedMs = nowMs;
-    for (const id of await states.lost([...this.#broadcasts.keys()])) await this.#broadcasts.get(id)?.abandon();
+    for (const id of await states.lost(this.#broadcasts.values())) await this.#broadcasts.get(id)?.abandon();
     for (const abandoned of await states.abandoned()) void this.takeOver(abandoned);
   }
 
@@ -201,11 +208,18 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     const { logger, rungs } = this.#deps;
     const states = this.#states;
     if (abandoned.ownerId !== HANDED_OVER && !this.#hasFollowed()) return false;
+    const { liveStreamId } = abandoned;
+    const neededBytes = await this.#replicaBytes(liveStreamId);
+    if (!(await this.#hasRoomFor(neededBytes))) {
+      if (!this.#withoutRoom.has(liveStreamId))
+        logger.warn({ live_stream_id: liveStreamId, bytes: neededBytes }, NO_ROOM);
+      this.#withoutRoom.add(liveStreamId);
+      return false;
+    }
     const taken = await states?.takeOver(abandoned);
     if (!taken) return false;
     if (taken === 'free' || taken.assetId === undefined) return true;
     const { assetId } = taken;
-    const { liveStreamId } = taken.settings;
     logger.info(
       { live_stream_id: liveStreamId, asset_id: assetId, owner: abandoned.ownerId },
       'live stream taken over',
@@ -213,6 +227,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     // Of an earlier time with the broadcast.
     this.#warnOfFailure(rungs.sweep((id) => id !== assetId));
     while (this.#states) {
+      this.#restoringBytes += neededBytes;
       try {
         await this.#resume(taken, { restores: true });
         return true;
@@ -223,9 +238,21 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
           return true;
         }
         await pause(TAKEOVER_RETRY_MS, undefined, { ref: false });
+      } finally {
+        this.#restoringBytes -= neededBytes;
       }
     }
     return false;
+  }
+
+  async #replicaBytes(liveStreamId: string): Promise<number> {
+    const assetId = await this.#states?.activeAsset(liveStreamId);
+    return assetId && this.#replicas ? replicatedBytes(this.#replicas, assetId) : 0;
+  }
+
+  /** The disk must not become so full that the broadcasts of this server end. */
+  async #hasRoomFor(bytes: number): Promise<boolean> {
+    return bytes === 0 || (await this.#deps.freeBytes()) - this.#restoringBytes - bytes > 2 * KEPT_FREE_BYTES;
   }
 
   /** Whether every server that runs has had the time to renew its lease. */
@@ -239,6 +266,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     try {
       await this.#broadcastOf(settings).resume(assetId!, { isActive, times, subtitlesId, term, restores });
     } catch (error) {
+      this.#broadcasts.get(settings.liveStreamId)?.giveUp();
       this.#broadcasts.delete(settings.liveStreamId);
       throw error;
     }
@@ -299,13 +327,19 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     return (await this.#broadcasts.get(liveStreamId)?.handOver()) ?? false;
   }
 
-  complete(liveStreamId: string): Promise<boolean> {
+  /** @throws KinoraError `unavailable` while its recording is being opened */
+  async complete(liveStreamId: string): Promise<boolean> {
+    this.#checkOpen(liveStreamId);
     return isSoon(this.#broadcasts.get(liveStreamId)?.complete());
   }
 
+  /** @throws KinoraError `unavailable` while its recording is being opened */
   async disconnect(liveStreamId: string, reason: DisconnectReason): Promise<boolean> {
     const broadcast = this.#broadcasts.get(liveStreamId);
-    if (reason !== 'stream key reset') return isSoon(broadcast?.stop(DISCONNECTED[reason]));
+    if (reason !== 'stream key reset') {
+      this.#checkOpen(liveStreamId);
+      return isSoon(broadcast?.stop(DISCONNECTED[reason]));
+    }
     broadcast?.forgetKey();
     broadcast?.closeConnection(DISCONNECTED[reason]);
     return true;
@@ -323,6 +357,11 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     if (await this.#isDiskFull(recording.sizeBytes * share))
       throw new KinoraError('unavailable', { details: { reason: 'there is no room for a clip of a broadcast' } });
     return recording.copyRange(sourceKey(clipId), range);
+  }
+
+  #checkOpen(liveStreamId: string): void {
+    if ((this.#states && !this.#isResumed) || this.#takeovers.has(liveStreamId))
+      throw new KinoraError('unavailable', { details: { reason: 'the recording is being opened' } });
   }
 
   /** Whether this server has the broadcast or the encoder of a live stream. */

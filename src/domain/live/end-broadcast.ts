@@ -8,6 +8,9 @@ import { recordLiveEvent, recordSimulcastEvent } from './record-live-event.js';
 
 type Context = Pick<DomainContext, 'clock' | 'wire' | 'queue'>;
 
+/** Segments and discontinuities, more than there are. */
+const MOST_PER_SECOND = 2;
+
 /** What a broadcast has left. */
 export interface EndedBroadcast {
   readonly durationSeconds: number;
@@ -25,16 +28,18 @@ export interface EndedBroadcast {
 export const endBroadcast = async (
   context: Context,
   tx: Transaction,
-  { id, status, environment_id: environmentId, active_asset_id: assetId }: Row<'live_stream'>,
+  stream: Row<'live_stream'>,
   ended?: EndedBroadcast,
 ): Promise<boolean> => {
+  const { id, status, environment_id: environmentId, active_asset_id: assetId } = stream;
   if (assetId === null) return false;
+  const { nextSequence, nextDiscontinuity } = ended ?? leastAfterLost(stream);
   await updateLiveStreamRow(tx, id, {
     ...(status === 'active' && { status: 'idle' as const }),
     recording: false,
     active_asset_id: null,
-    ...(ended?.nextSequence !== undefined && { next_sequence: ended.nextSequence }),
-    ...(ended?.nextDiscontinuity !== undefined && { next_discontinuity: ended.nextDiscontinuity }),
+    ...(nextSequence !== undefined && { next_sequence: nextSequence }),
+    ...(nextDiscontinuity !== undefined && { next_discontinuity: nextDiscontinuity }),
   });
   await updateAssetRow(tx, assetId, {
     is_live: false,
@@ -50,6 +55,15 @@ export const endBroadcast = async (
   await recordLiveEvent(context, tx, 'idle', id);
   return true;
 };
+
+/**
+ * What a lost broadcast has published is not known. Its numbers must not be used again, because
+ * caches have its segments.
+ */
+const leastAfterLost = (stream: Row<'live_stream'>): Pick<EndedBroadcast, 'nextSequence' | 'nextDiscontinuity'> => ({
+  nextSequence: stream.next_sequence + MOST_PER_SECOND * stream.max_continuous_duration,
+  nextDiscontinuity: stream.next_discontinuity + MOST_PER_SECOND * stream.max_continuous_duration,
+});
 
 /** Returns all targets of a live stream to `idle`. */
 export const stopSimulcast = async (

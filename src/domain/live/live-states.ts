@@ -4,6 +4,7 @@ import { findAssetById, updateAssetRow } from '../../db/tables/assets/asset.js';
 import { updatePreparing } from '../../db/tables/assets/asset-ingest.js';
 import { insertTracks, listTracks } from '../../db/tables/assets/track.js';
 import {
+  findLiveStream,
   findLiveStreamByKeyHash,
   findSimulcastTarget,
   listBroadcasts,
@@ -46,6 +47,13 @@ export interface InterruptedBroadcast {
   readonly term: number;
   /** The track of what was recognized while live. */
   readonly subtitlesId: string | undefined;
+}
+
+/** A broadcast as its server has it. */
+export interface OwnBroadcast {
+  readonly liveStreamId: string;
+  /** Of its recording, once there is one. */
+  readonly assetId: string | undefined;
 }
 
 /** What a server has left that does not run any more. */
@@ -127,6 +135,11 @@ export class LiveStates {
     return taken;
   }
 
+  /** The asset of the broadcast, if there is one. */
+  async activeAsset(liveStreamId: string): Promise<string | undefined> {
+    return (await findLiveStream(this.#database.queryable, liveStreamId))?.active_asset_id ?? undefined;
+  }
+
   /** Broadcasts of servers without a lease; not those whose encoders choose a server just now. */
   async abandoned(): Promise<AbandonedBroadcast[]> {
     const db = this.#database.queryable;
@@ -143,11 +156,20 @@ export class LiveStates {
     return others.filter(({ ownerId }) => !running.has(ownerId));
   }
 
-  /** Which of these live streams other servers have taken over. */
-  async lost(liveStreamIds: readonly string[]): Promise<string[]> {
-    if (this.#nodeId === null || liveStreamIds.length === 0) return [];
-    const broadcasts = await listBroadcasts(this.#database.queryable, null);
-    return broadcasts.filter((row) => liveStreamIds.includes(row.id) && !this.#mayChange(row)).map(({ id }) => id);
+  /** The live streams whose broadcasts other servers have taken over, and may have ended. */
+  async lost(broadcasts: Iterable<OwnBroadcast>): Promise<string[]> {
+    const nodeId = this.#nodeId;
+    if (nodeId === null) return [];
+    const db = this.#database.queryable;
+    const lost: string[] = [];
+    for (const { liveStreamId, assetId } of broadcasts) {
+      const row = await findLiveStream(db, liveStreamId);
+      const isOver = assetId !== undefined && row?.active_asset_id !== assetId;
+      // The owner of a broadcast that has ended stays until the next one.
+      const isOthers = row ? row.node_id !== nodeId : !(await findAssetById(db, assetId ?? ''))?.is_live;
+      if ((row && !this.#mayChange(row)) || (isOver && isOthers)) lost.push(liveStreamId);
+    }
+    return lost;
   }
 
   /** Lets any server take a broadcast of this one over at once. */

@@ -88,9 +88,11 @@ export const edgeOriginRoutes = (deps: EdgeOriginDeps): FastifyPluginAsync => {
         if (delivered)
           counted.push({ environmentId, assetId, ...delivered, seconds: delivered.seconds * count, bytes });
       }
-      // First, because the edge repeats the whole call when this fails.
       const token = { [EDGE_HEADER]: request.headers[EDGE_HEADER], 'content-type': 'application/json' };
-      for (const [owner, body] of remote) await passOn(owner, token, body);
+      // The edge would repeat the whole call if it failed, and the rest would count twice.
+      const passed = await Promise.allSettled([...remote].map(([owner, body]) => passOn(owner, token, body)));
+      for (const { reason } of passed.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[])
+        request.log.warn({ err: reason }, 'deliveries of a live stream not counted: its server is away');
       for (const delivery of counted) deliveries.count(delivery);
       return reply.code(204).send();
     });

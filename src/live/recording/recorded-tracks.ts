@@ -42,6 +42,10 @@ export class RecordedTracks {
     return this.all.find(({ state }) => state.info.name === name);
   }
 
+  get isTakenOver(): boolean {
+    return this.#version !== undefined;
+  }
+
   takeOver(version: number): void {
     this.#version = version;
     for (const track of this.all) track.takeOver(version);

@@ -124,7 +124,7 @@ export class Recording implements LiveFeed {
   /** Wall clock of the session's first frame, and its time in ticks of video. */
   #anchor = { wallMs: 0, ticks: 0 };
 
-  private constructor(options: RecordingOptions, writer: RecordingWriter, soFar: RecordedSoFar | undefined) {
+  private constructor(options: RecordingOptions, writer: RecordingWriter, { soFar, takeover }: OpenedFile) {
     const { latencyMode, assetId, clock } = options;
     const { leastSeconds, targetSeconds = soFar?.targetSeconds } = MODES[latencyMode];
     this.#options = options;
@@ -135,7 +135,7 @@ export class Recording implements LiveFeed {
     this.#writer = writer;
     this.#waiters = new PartWaiters(() => clock.monotonicMs());
     this.#tracks = soFar?.tracks ?? new RecordedTracks((offset, length) => this.#readFile(offset, length));
-    if (options.replica?.restores) this.#tracks.takeOver(options.replica.term);
+    if (takeover !== undefined) this.#tracks.takeOver(takeover);
     this.#times = {
       latencyMode,
       targetSeconds: targetSeconds ?? leastSeconds,
@@ -175,18 +175,18 @@ export class Recording implements LiveFeed {
     const write = await blobs.resumeWrite(key);
     try {
       const readFile = (offset: number, length: number): Promise<Uint8Array> => recording.#readFile(offset, length);
-      const { soFar, replicated } = await openFile(options, write, readFile);
+      const opened = await openFile(options, write, readFile);
       const writer = new RecordingWriter(write, {
         clock,
         reopen: () => blobs.resumeWrite(key),
         onFailure: (failure, error) => recording.#fail(failure, error),
       });
-      const recording: Recording = new Recording(options, writer, soFar);
+      const recording: Recording = new Recording(options, writer, opened);
       if (replica) {
         const { store, term } = replica;
         recording.#replica = new RecordingReplica({
           ...{ store, term, assetId, logger },
-          fromBytes: replicated,
+          fromBytes: opened.replicated,
           source: writer,
         });
       }
@@ -208,6 +208,11 @@ export class Recording implements LiveFeed {
   /** Whether players can start. */
   get isPlayable(): boolean {
     return this.#isPlayable;
+  }
+
+  /** Whether it was begun elsewhere: more segments may have been published than it has. */
+  get isTakenOver(): boolean {
+    return this.#tracks.isTakenOver;
   }
 
   /** The number after the last segment. */
@@ -397,9 +402,11 @@ export class Recording implements LiveFeed {
     return (await this.#replica?.catchUp(limitMs)) ?? false;
   }
 
-  /** Removes the file, but no replica. */
+  /** Removes the file, but no replica. For viewers nothing ends: it goes on elsewhere. */
   async discard(): Promise<void> {
-    this.#close();
+    this.endSession();
+    this.#isClosed = true;
+    this.#waiters.notify();
     await this.#replica?.stop();
     await this.#writer.discard();
   }
@@ -519,27 +526,39 @@ export class Recording implements LiveFeed {
   }
 }
 
-/** Reads what was recorded before, or begins. `replicated` is how much of that the replica has. */
+interface OpenedFile {
+  readonly soFar: RecordedSoFar | undefined;
+  /** How much of it the replica has. */
+  readonly replicated: number;
+  /** The term, if it was read back from the replica. */
+  readonly takeover: number | undefined;
+}
+
+/** Reads what was recorded before, or begins. */
 const openFile = async (
   { assetId, clock, latencyMode, firstSequence, firstDiscontinuity, replica }: RecordingOptions,
   write: LocalWrite,
   readFile: (offset: number, length: number) => Promise<Uint8Array>,
-): Promise<{ readonly soFar: RecordedSoFar | undefined; readonly replicated: number }> => {
-  if (replica?.restores) {
+): Promise<OpenedFile> => {
+  const stored = replica ? await replicatedBytes(replica.store, assetId) : 0;
+  // A server that was stopped while it read the replica back has only the beginning.
+  const restores = replica !== undefined && (replica.restores || stored > write.offsetBytes);
+  if (restores) {
     // A file of an earlier time with the recording.
     await write.restart();
     await restoreReplica(replica.store, assetId, write);
   }
   const soFar = await readBack(write, readFile);
   if (!soFar && write.offsetBytes > 0) await write.restart();
-  const replicated = replica ? Math.min(await replicatedBytes(replica.store, assetId), write.offsetBytes) : 0;
+  const replicated = Math.min(stored, write.offsetBytes);
   if (!soFar) {
     const wallMs = clock.now().getTime();
     await write.write(writeRecordingStart());
     await write.write(writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }));
   }
   for (const record of soFar?.missing ?? []) await write.write(writeFact({ type: 'empty', ...record }));
-  if (replica?.restores) await write.write(writeFact({ type: 'takeover', version: replica.term }));
+  const takeover = restores ? replica.term : undefined;
+  if (takeover !== undefined) await write.write(writeFact({ type: 'takeover', version: takeover }));
   await write.flush();
-  return { soFar, replicated };
+  return { soFar, replicated, takeover };
 };

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KinoraError } from '../../lib/errors.js';
+import { createInTurn } from '../../lib/in-turn.js';
 import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
 import { readBlob } from '../../storage/blob-store.js';
 import { liveReplicaPrefix, sourceKey } from '../../storage/keys.js';
@@ -56,8 +57,10 @@ interface ReplicaOptions {
 export class RecordingReplica {
   readonly #options: ReplicaOptions;
   readonly #timer: NodeJS.Timeout;
+  readonly #inTurn = createInTurn();
   #copiedBytes: number;
-  #running: Promise<void> | undefined;
+  #isCopying = false;
+  #isStopped = false;
   #hasFailed = false;
 
   constructor(options: ReplicaOptions) {
@@ -74,39 +77,39 @@ export class RecordingReplica {
 
   /** Replicates what is recorded so far. False when that takes longer than `limitMs`. */
   async catchUp(limitMs: number): Promise<boolean> {
-    const copied = (async () => {
-      await this.#running;
-      await this.#copy();
-      return true;
-    })();
-    return Promise.race([copied.catch(() => false), pause(limitMs, false, { ref: false })]);
+    const copied = this.#inTurn(() => this.#copy()).then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([copied, pause(limitMs, false, { ref: false })]);
   }
 
   /** Replicates nothing more. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#running;
+    this.#isStopped = true;
+    await this.#inTurn(async () => undefined);
   }
 
   /** The bucket may be unavailable for a while: the file has everything. */
-  #copySoon(): void {
+  async #copySoon(): Promise<void> {
+    if (this.#isCopying) return;
+    this.#isCopying = true;
     const { logger, assetId } = this.#options;
-    this.#running ??= this.#copy()
-      .then(() => {
-        this.#hasFailed = false;
-      })
-      .catch((error: unknown) => {
-        if (!this.#hasFailed) logger.warn({ err: error, asset_id: assetId }, 'recording not replicated, retrying');
-        this.#hasFailed = true;
-      })
-      .finally(() => {
-        this.#running = undefined;
-      });
+    try {
+      await this.#inTurn(() => this.#copy());
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) logger.warn({ err: error, asset_id: assetId }, 'recording not replicated, retrying');
+      this.#hasFailed = true;
+    } finally {
+      this.#isCopying = false;
+    }
   }
 
   async #copy(): Promise<void> {
     const { store, assetId, term, source } = this.#options;
-    for (let end = await source.sync(); this.#copiedBytes < end; ) {
+    for (let end = await source.sync(); this.#copiedBytes < end && !this.#isStopped; ) {
       const offset = this.#copiedBytes;
       const bytes = await source.read(offset, Math.min(end - offset, MAX_CHUNK_BYTES));
       await store.put(`${liveReplicaPrefix(assetId)}/${term}-${offset}`, bytes);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findLiveStream } from '#kinora/db/tables/live/live-stream.js';
 import { IngestState } from '#kinora/domain/assets/ingest-state.js';
 import { type LiveControl, noLiveControl } from '#kinora/domain/live/live-control.js';
 import { releaseLiveLease, renewLiveLease } from '#kinora/domain/live/live-lease.js';
@@ -436,8 +437,14 @@ it('is taken over by one server from one that runs no more, which then changes n
   const [winner, other] = taken[0] ? [second!, third!] : [third!, second!];
   expect(taken.filter(Boolean)).toEqual([expect.objectContaining({ assetId, disconnectedAt: expect.any(Date) })]);
   expect((taken.find(Boolean) as { term: number }).term).toBeGreaterThan(term);
-  expect([await lost!.lost([id]), await other.lost([id]), await winner.lost([id])]).toEqual([[id], [id], []]);
+  const own = [{ liveStreamId: id, assetId }];
+  expect([await lost!.lost(own), await other.lost(own), await winner.lost(own)]).toEqual([[id], [id], []]);
+  const before = (await findLiveStream(db, id))!;
   expect([await lost!.ended(id, ENDED), await other.giveUp(id), await winner.giveUp(id)]).toEqual([false, false, true]);
+  // It must not store its file over that of the other server, nor may numbers be used again.
+  expect([await lost!.lost(own), await winner.lost(own)]).toEqual([[id], []]);
+  const after = (await findLiveStream(db, id))!;
+  expect(after.next_sequence - before.next_sequence).toBeGreaterThan(before.max_continuous_duration);
   expect(await types(id)).toEqual([
     ...['created', 'connected', 'recording', 'disconnected', 'idle'].map((type) => `live_stream.${type}`),
   ]);

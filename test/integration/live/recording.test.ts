@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { IngestPacket } from '#kinora/live/ingest.js';
 import { Recording, type RecordingEvents, type RecordingOptions } from '#kinora/live/recording/recording.js';
+import type { ReplicaStore } from '#kinora/live/recording/replica.js';
 import type { LiveTrackState } from '#kinora/media/live/live-track.js';
 import { scanRecording } from '#kinora/media/live/scan-recording.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
@@ -196,6 +197,32 @@ describe('a recording of a broadcast that is interrupted', () => {
 });
 
 describe('a recording whose process ended between two records', () => {
+  it('is read back from its replica when a restart has left only the beginning of that', async () => {
+    const sizes = new Map<string, number>();
+    const disk = new DiskBlobStore(await mkdtemp(join(root, 'bucket-')));
+    const store: ReplicaStore = {
+      put: async (key, bytes) => {
+        sizes.set(key, (bytes as Uint8Array).length);
+        await disk.put(key, bytes);
+      },
+      read: (key, range) => disk.read(key, range),
+      deletePrefix: async () => undefined,
+      abortUploads: async () => undefined,
+      list: async function* () {
+        for (const [key, sizeBytes] of sizes) yield { key, sizeBytes };
+      },
+    };
+    const { recording, options, dir } = await open({ replica: { store, term: 1, restores: false } });
+    writeAll(recording, makePackets({ seconds: 4, video, audio }));
+    expect(await recording.suspend(60_000)).toBe(true);
+    const partial = join(dir, '.partial', KEY.replaceAll('/', '~'));
+    await truncate(partial, (await stat(partial)).size / 2);
+    const again = await Recording.open({ ...options, replica: { store, term: 2, restores: false } });
+    expect(again.isTakenOver).toBe(true);
+    expect(counters(await readTrack(again, again.trackNames[0]!))).toEqual(upTo(120));
+    await again.discard();
+  });
+
   it('has no hole in the segments of a track', async () => {
     const { recording, dir, options } = await open({ firstSequence: 7 });
     writeAll(recording, makePackets({ seconds: 2, video: { ...video, gop: 30 }, audio }));
