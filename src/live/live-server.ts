@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BroadcastControl, BroadcastRef, DisconnectReason, RecordedRange } from '../domain/live/live-control.js';
+import type { BroadcastRef, RecordedRange } from '../domain/assets/recording-cutter.js';
+import type { BroadcastControl, DisconnectReason } from '../domain/live/live-control.js';
 import { LIVE_LEASE_MS } from '../domain/live/live-lease.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
 import {

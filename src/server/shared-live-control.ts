@@ -2,14 +2,13 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.js';
 import { findLiveStream } from '../db/tables/live/live-stream.js';
+import type { BroadcastRef, RecordedRange } from '../domain/assets/recording-cutter.js';
 import {
-  type BroadcastRef,
   type DisconnectReason,
   LIVE_CALL_PATH,
   LIVE_CALL_TYPE,
   type LiveCall,
   type LiveControl,
-  type RecordedRange,
 } from '../domain/live/live-control.js';
 import { hasLiveLease } from '../domain/live/live-lease.js';
 import { ownerOf } from '../domain/live/live-settings.js';

@@ -12,9 +12,9 @@ import { Problems } from '../../lib/problems.js';
 import { type ClipSource, type LiveClip, originOf } from '../../media/plan/clip.js';
 import type { Plan } from '../../media/plan/plan.js';
 import type { DomainContext } from '../context.js';
-import type { BroadcastRef } from '../live/live-control.js';
 import type { AssetRequest } from '../requests/asset-request.js';
 import { assetIdOfUrl } from '../requests/inputs.js';
+import type { BroadcastRef } from './recording-cutter.js';
 
 /** The asset that the request clips; undefined when it is not a clip. */
 export const clippedAssetId = ({ inputs }: AssetRequest): string | undefined => assetIdOfUrl(inputs[0]!.url ?? '');

@@ -1,7 +1,7 @@
 import type { SegmentStore } from '../../cache/segment-store.js';
 import type { IngestRow } from '../../db/tables/assets/asset-ingest.js';
 import type { IngestState } from '../../domain/assets/ingest-state.js';
-import type { RecordingCutter } from '../../domain/live/live-control.js';
+import type { RecordingCutter } from '../../domain/assets/recording-cutter.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import type { FileContext } from '../../early/file/context.js';
