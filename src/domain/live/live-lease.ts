@@ -3,11 +3,11 @@ import { isLeased, releaseLease, takeLease } from '../../db/tables/server/node.j
 
 /**
  * For how long the broadcasts of a server wait for it, before another one continues them from their
- * replicas: hls.js asks three times within 20 s. A server that stops gives its lease back at once.
+ * replicas: hls.js gives up after 12 s. A server that stops hands them over at once.
  */
-const LEASE_SECONDS = 15;
+const LEASE_SECONDS = 8;
 export const LIVE_LEASE_MS = LEASE_SECONDS * 1000;
-export const RENEW_LIVE_LEASE_MS = 5000;
+export const RENEW_LIVE_LEASE_MS = 2000;
 
 const nameOf = (ownerId: string): string => `live ${ownerId}`;
 

@@ -31,7 +31,7 @@ interface Params {
 }
 
 /** hls.js gives up on a response that does not begin within 10 s. */
-const HOLD_MS = 8000;
+const HOLD_MS = 9000;
 const LOOK_MS = 500;
 /** Each takes some kilobytes. */
 const MAX_HELD = 10_000;

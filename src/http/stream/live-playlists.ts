@@ -69,9 +69,10 @@ export class LivePlaylists {
     const range = liveRange(playable, clip);
     const place = requestedPlace(request.query, live.times);
     const left = abortWhenLeft(reply);
-    const state = await this.waitFor(playable, rendition, place, left);
+    const waited = await this.waitFor(playable, rendition, place, left);
     // The client has disconnected.
-    if (!state) return reply.hijack();
+    if (!waited) return reply.hijack();
+    const { state, isReached } = waited;
     const skip = ['YES', 'v2'].includes(lastOf(request.query._HLS_skip) ?? '');
     const query = liveQuery(access, rendition, clip);
     const { kind } = state.info;
@@ -84,7 +85,7 @@ export class LivePlaylists {
       if (isRangeOver(live, state, range)) throw invalidParameters('The recording has nothing of the clip');
       throw new KinoraError('asset_not_ready', { messages: ['The clip has not started yet'] });
     });
-    if (!access.signed && place) {
+    if (!access.signed && place && isReached) {
       // Whoever asks for the same gets something newer from the next request.
       reply.header('cache-control', `public, max-age=${live.times.targetSeconds}`);
     }
@@ -94,13 +95,16 @@ export class LivePlaylists {
     return sendPrepared(request, reply, PLAYLIST_TYPE, packs ? rendered.packed : rendered.plain);
   }
 
-  /** Undefined when the viewer has left. */
+  /**
+   * Undefined when the viewer has left. Without what was asked for, the broadcast is interrupted:
+   * the viewer asks the server that continues it.
+   */
   private async waitFor(
     { live }: LivePlayable,
     rendition: string,
     place: LivePlace | undefined,
     left: AbortSignal,
-  ): Promise<LiveTrackState | undefined> {
+  ): Promise<{ readonly state: LiveTrackState; readonly isReached: boolean } | undefined> {
     const { times } = live;
     const stateOf = (): LiveTrackState => live.track(rendition)!;
     if (place && isTooFarAhead(stateOf(), times, place))
@@ -118,8 +122,10 @@ export class LivePlaylists {
         const options = { timeoutMs: Math.max(0, until - performance.now()), signal: left };
         // Also for what is there already: it tells the encoder of a rung that somebody watches.
         await live.waitFor(rendition, segment, part, options);
-        if (isReached(stateOf())) return stateOf();
-        if (performance.now() >= until || stateOf() === before) break;
+        if (isReached(stateOf())) return { state: stateOf(), isReached: true };
+        if (performance.now() >= until) break;
+        if (stateOf() === before && isPlayable(before, times)) return { state: before, isReached: false };
+        if (stateOf() === before) break;
         before = stateOf();
       }
     } catch (error) {
