@@ -9,28 +9,28 @@ const LOOK_EVERY_MS = 60_000;
  * stopped from outside shows what it waited for.
  */
 export default class SlowestReporter implements Reporter {
-  /** When the files and tests that run now began. */
-  readonly #startedMs = new Map<TestModule | TestCase, number>();
+  /** The files and tests that run now, by ID: an end may come with another object. */
+  readonly #running = new Map<string, { readonly name: string; readonly startedMs: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   onTestRunStart(): void {
     this.#timer = setInterval(() => this.#printLong(), LOOK_EVERY_MS).unref();
   }
 
-  onTestModuleQueued(module: TestModule): void {
-    this.#startedMs.set(module, performance.now());
+  onTestModuleQueued({ id, relativeModuleId }: TestModule): void {
+    this.#begin(id, relativeModuleId);
   }
 
-  onTestModuleEnd(module: TestModule): void {
-    this.#startedMs.delete(module);
+  onTestModuleEnd({ id }: TestModule): void {
+    this.#running.delete(id);
   }
 
-  onTestCaseReady(test: TestCase): void {
-    this.#startedMs.set(test, performance.now());
+  onTestCaseReady({ id, fullName }: TestCase): void {
+    this.#begin(id, fullName);
   }
 
-  onTestCaseResult(test: TestCase): void {
-    this.#startedMs.delete(test);
+  onTestCaseResult({ id }: TestCase): void {
+    this.#running.delete(id);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -45,10 +45,13 @@ export default class SlowestReporter implements Reporter {
     for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
   }
 
+  #begin(id: string, name: string): void {
+    this.#running.set(id, { name, startedMs: performance.now() });
+  }
+
   #printLong(): void {
-    for (const [running, startedMs] of this.#startedMs) {
+    for (const { name, startedMs } of this.#running.values()) {
       const ms = performance.now() - startedMs;
-      const name = running.type === 'module' ? running.relativeModuleId : running.fullName;
       if (ms >= LONG_MS) console.log(`still running after ${Math.round(ms / 1000)} s: ${name}`);
     }
   }
