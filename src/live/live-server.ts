@@ -18,7 +18,7 @@ import type { BlobStore } from '../storage/blob-store.js';
 import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import { AttemptLimit } from './attempt-limit.js';
-import { Broadcast } from './broadcast.js';
+import { Broadcast, type ResumedBroadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES } from './owner-messages.js';
 import type { Recording } from './recording/recording.js';
@@ -230,7 +230,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     while (this.#states) {
       this.#restoringBytes += neededBytes;
       try {
-        await this.#resume(taken, { restores: true });
+        await this.#resume(taken, { restores: true, isCut: abandoned.ownerId !== HANDED_OVER });
         return true;
       } catch (error) {
         logger.error({ err: error, live_stream_id: liveStreamId, asset_id: assetId }, 'live stream not continued');
@@ -262,10 +262,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     return nowMs - this.#followedMs < LIVE_LEASE_MS && nowMs - this.#followsSinceMs >= LIVE_LEASE_MS;
   }
 
-  async #resume(broadcast: InterruptedBroadcast, { restores }: { readonly restores: boolean }): Promise<void> {
+  async #resume(broadcast: InterruptedBroadcast, replica: Pick<ResumedBroadcast, 'restores' | 'isCut'>): Promise<void> {
     const { settings, assetId, isActive, recordingTimes: times, term, subtitlesId } = broadcast;
     try {
-      await this.#broadcastOf(settings).resume(assetId!, { isActive, times, subtitlesId, term, restores });
+      await this.#broadcastOf(settings).resume(assetId!, { isActive, times, subtitlesId, term, ...replica });
     } catch (error) {
       this.#broadcasts.get(settings.liveStreamId)?.giveUp();
       this.#broadcasts.delete(settings.liveStreamId);

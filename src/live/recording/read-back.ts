@@ -19,6 +19,18 @@ const REORDERED_PARTS = 16;
 /** Parts of segments that are further from the end are not listed. */
 const MAX_TARGET_SECONDS = 10;
 
+/**
+ * Segments that viewers may have seen, but that are not in the file. Gaps take their numbers:
+ * hls.js fails when a segment that it knows becomes another one.
+ */
+export interface LostSegments {
+  readonly count: number;
+  /** Of each. */
+  readonly seconds: number;
+}
+
+const NOTHING_LOST: LostSegments = { count: 0, seconds: 0 };
+
 /** What an unfinished recording holds. */
 export interface RecordedSoFar {
   readonly firstSequence: number;
@@ -43,13 +55,17 @@ export interface RecordedSoFar {
  * Undefined when the file has no recording.
  * @param readFile for tracks, later
  */
-export const readBack = async (write: LocalWrite, readFile: ReadFile): Promise<RecordedSoFar | undefined> => {
+export const readBack = async (
+  write: LocalWrite,
+  readFile: ReadFile,
+  lost: LostSegments = NOTHING_LOST,
+): Promise<RecordedSoFar | undefined> => {
   const reader = new RecordReader(readFile);
   const end = await scanRecording((offset, length) => write.read(offset, length), write.offsetBytes, {
     fact: (fact) => reader.fact(fact),
     part: (part, offset, sizeBytes, bytes) => reader.part(part, offset, sizeBytes, bytes),
   });
-  const soFar = reader.finish();
+  const soFar = reader.finish(lost);
   if (soFar && end < write.offsetBytes) await write.truncate(end);
   return soFar;
 };
@@ -101,7 +117,7 @@ class RecordReader {
     return Math.max(0, ...ends);
   }
 
-  finish(): RecordedSoFar | undefined {
+  finish(lost: LostSegments): RecordedSoFar | undefined {
     if (!this.#start) return undefined;
     const { firstSequence, firstDiscontinuity } = this.#start;
     const { all } = this.#tracks;
@@ -109,7 +125,7 @@ class RecordReader {
       track.complete();
       track.trim(this.#targetSeconds ?? MAX_TARGET_SECONDS, Number.POSITIVE_INFINITY);
     }
-    const missing = this.#addMissing();
+    const missing = [...this.#addMissing(), ...this.#addLost(lost)];
     const [video, audio] = [this.#tracks.of('video'), this.#tracks.of('audio')];
     return {
       firstSequence,
@@ -152,6 +168,26 @@ class RecordReader {
           return record;
         }),
       );
+    });
+  }
+
+  #addLost({ count, seconds }: LostSegments): EmptyRecord[] {
+    const { kinds } = this.#tracks;
+    const tracks = kinds.map((kind) => ({ kind, track: this.#tracks.of(kind)! }));
+    const baseSeconds = Math.max(0, ...tracks.map(({ track }) => track.endTicks / track.state.info.timescale));
+    return tracks.flatMap(({ kind, track }) => {
+      const { segments, info } = track.state;
+      const last = segments.at(-1);
+      if (!last || track.nextNumber === undefined) return [];
+      const first = track.nextNumber;
+      return Array.from({ length: count }, (_, at) => {
+        const startTicks = track.endTicks;
+        const durationTicks = Math.round((baseSeconds + (at + 1) * seconds) * info.timescale) - startTicks;
+        const wallMs = last.wallMs + ((startTicks - last.startTicks) * 1000) / info.timescale;
+        const record = { track: kind, segment: first + at, startTicks, durationTicks, discontinuity: false, wallMs };
+        track.addEmpty(record);
+        return record;
+      });
     });
   }
 

@@ -67,6 +67,8 @@ export interface ReplicaUse {
   readonly term: number;
   /** The recording was begun elsewhere: it is continued from the replica. */
   readonly restores: boolean;
+  /** The server that had it was lost: the replica may lack its end. */
+  readonly isCut?: boolean;
 }
 
 export interface FinishedRecording {
@@ -81,6 +83,8 @@ const MODES: Readonly<Record<LatencyMode, { readonly leastSeconds: number; reado
   standard: { leastSeconds: 4 },
 };
 const MAX_TARGET_SECONDS = 10;
+/** What viewers may have seen that is not replicated yet, while the bucket is available. */
+const MAX_LOST_SECONDS = 3;
 const PART_SECONDS = 0.35;
 const AUDIO_WAIT_MS = 2000;
 /** Without parts, the target is declared, and players can start, with this many segments. */
@@ -548,7 +552,9 @@ const openFile = async (
     await write.restart();
     await restoreReplica(replica.store, assetId, write);
   }
-  const soFar = await readBack(write, readFile);
+  const { leastSeconds: seconds } = MODES[latencyMode];
+  const count = restores && replica.isCut ? Math.ceil(MAX_LOST_SECONDS / seconds) : 0;
+  const soFar = await readBack(write, readFile, { count, seconds });
   if (!soFar && write.offsetBytes > 0) await write.restart();
   const replicated = Math.min(stored, write.offsetBytes);
   if (!soFar) {

@@ -8,7 +8,7 @@ export interface ListedPart {
 
 export interface ListedSegment {
   readonly number: number;
-  /** Absent while only parts are listed. */
+  /** Absent while only parts are listed, and for gaps. */
   readonly uri: string | undefined;
   /** Of the parts, while the segment is not complete. */
   readonly seconds: number;
@@ -56,6 +56,7 @@ interface Draft {
   parts: ListedPart[];
   seconds?: number;
   discontinuity: boolean;
+  gap?: boolean;
   programMs?: number;
 }
 
@@ -76,7 +77,16 @@ export const parseLivePlaylist = (text: string): LivePlaylist => {
   const finish = (uri: string | undefined): void => {
     const sum = draft.parts.reduce((total, { seconds }) => total + seconds, 0);
     const { parts, discontinuity, programMs, seconds = sum } = draft;
-    segments.push({ number: firstNumber() + segments.length, uri, seconds, parts, discontinuity, map, programMs });
+    const file = draft.gap ? undefined : uri;
+    segments.push({
+      number: firstNumber() + segments.length,
+      uri: file,
+      seconds,
+      parts,
+      discontinuity,
+      map,
+      programMs,
+    });
     draft = { parts: [], discontinuity: false };
   };
   for (const line of lines.slice(1).filter(Boolean)) {
@@ -93,6 +103,7 @@ export const parseLivePlaylist = (text: string): LivePlaylist => {
       const { URI = '', DURATION, INDEPENDENT } = attributesOf(value);
       draft.parts.push({ uri: URI, seconds: Number(DURATION), independent: INDEPENDENT === 'YES' });
     } else if (name === 'DISCONTINUITY') draft.discontinuity = true;
+    else if (name === 'GAP') draft.gap = true;
     else if (name === 'MAP') map = attributesOf(value).URI;
     else if (name === 'PROGRAM-DATE-TIME') draft.programMs = Date.parse(value);
     else if (name === 'KEY' && !hasBegun) keys.push(value);
