@@ -143,7 +143,10 @@ export class RungSession {
         number += 1;
         part = 0;
       } else if (feed.track(copyName)?.ended) break;
-      else if (!(await feed.waitFor(copyName, number, part, { timeoutMs: WAIT_MS, signal })) && part === 0) {
+      else if (await feed.waitFor(copyName, number, part, { timeoutMs: WAIT_MS, signal })) {
+        // Nothing more comes: the recording goes on after a restart or at another server.
+        if (!this.#has(number, part) && this.#failure === undefined) break;
+      } else if (part === 0) {
         // The encoder has left, or stalls: the decoder returns the frames that it keeps back.
         await this.#finish();
         this.#job = undefined;
@@ -171,6 +174,11 @@ export class RungSession {
   #segment(number: number): LiveSegment | undefined {
     const segments = this.#segments();
     return segments[number - (segments[0]?.number ?? number)];
+  }
+
+  #has(number: number, part: number): boolean {
+    const segment = this.#segment(number);
+    return segment !== undefined && (segment.complete || part < segment.parts.length);
   }
 
   #independentBefore(number: number): number {

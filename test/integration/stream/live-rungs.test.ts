@@ -215,6 +215,14 @@ describe('rungs of a broadcast', () => {
     expect(shown.length).toBe(segments.slice(1).reduce((sum, { durationTicks }) => sum + durationTicks / 3000, 0));
   });
 
+  it('end with a recording that is suspended, and keep the server free', async () => {
+    const { recording, feed, temporaryDir } = await start('live-480p.mp4');
+    const [, name] = feed.trackNames;
+    expect(await feed.waitFor(name!, FIRST_SEGMENT, 0, LONG)).toBe(true);
+    recording.suspend();
+    await expect.poll(() => readdirSync(temporaryDir)).toEqual([]);
+  });
+
   it('are all there is of a test stream, with its mark', async () => {
     const { feed } = await start('live-480p.mp4', { isTest: true, maxRungs: 0 });
     expect(feed.trackNames).toEqual(['480p']);

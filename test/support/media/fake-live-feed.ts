@@ -45,6 +45,7 @@ export class FakeLiveFeed implements LiveFeed {
   private segments: LiveSegment[] = [];
   private state: LiveTrackState;
   private shown = 0;
+  private isSuspended = false;
   private readonly waiting = new Set<() => void>();
 
   static async open(name: EncodedName, options: FakeFeedOptions = {}): Promise<FakeLiveFeed> {
@@ -149,6 +150,12 @@ export class FakeLiveFeed implements LiveFeed {
     this.change(true);
   }
 
+  /** Nothing more comes, but it is not the end: the server stops, for example. */
+  suspend(): void {
+    this.isSuspended = true;
+    for (const look of [...this.waiting]) look();
+  }
+
   track(name: string): LiveTrackState | undefined {
     return this.trackNames.includes(name) ? this.state : undefined;
   }
@@ -162,7 +169,12 @@ export class FakeLiveFeed implements LiveFeed {
     const isThere = (): boolean => {
       const { segments, ended } = this.track(name)!;
       const found = segments.find(({ number }) => number === segment);
-      return ended || found?.complete === true || (part !== undefined && (found?.parts.length ?? 0) > part);
+      return (
+        this.isSuspended ||
+        ended ||
+        found?.complete === true ||
+        (part !== undefined && (found?.parts.length ?? 0) > part)
+      );
     };
     if (isThere()) return true;
     return new Promise<boolean>((resolve, reject) => {
