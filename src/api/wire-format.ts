@@ -1,5 +1,6 @@
 import type { WireFormat } from '../domain/wire-format.js';
 import { serializeAsset, serializeAssetEvent, serializeAssetWarning } from './responses/asset.js';
+import { serializeDeliveryBudgetEvent } from './responses/delivery-budget.js';
 import {
   serializeLiveStreamEvent,
   serializeLiveStreamWarning,
@@ -26,6 +27,7 @@ export const wireFormat: WireFormat = {
   liveStreamEvent: serializeLiveStreamEvent,
   liveStreamWarning: serializeLiveStreamWarning,
   simulcastTargetEvent: serializeSimulcastTargetEvent,
+  deliveryBudgetEvent: serializeDeliveryBudgetEvent,
   webhook: serializeWebhook,
   readUpload: validateCreateUpload,
   readLiveAsset,

@@ -29,6 +29,7 @@ export interface Schema {
     name: string;
     type: 'development' | 'production';
     default_video_quality: Generated<VideoQuality>;
+    public_restriction_id: string | null;
     created_at: Generated<Date>;
   };
   access_token: {
@@ -384,6 +385,22 @@ export interface Schema {
     delivered_seconds: number;
     delivered_bytes: number;
     minutes: Generated<number>;
+  };
+  delivery_budget: {
+    id: string;
+    seq: GeneratedAlways<number>;
+    environment_id: string;
+    asset_id: string | null;
+    created_at: Date;
+    updated_at: Date;
+    period: 'day' | 'month';
+    unit: 'bytes' | 'seconds';
+    amount: number;
+    action: 'notify' | 'step_down' | 'stop';
+    period_start: Date;
+    delivered_bytes: number;
+    delivered_seconds: number;
+    reported: Generated<0 | 80 | 100>;
   };
   import_asset: {
     asset_id: string;

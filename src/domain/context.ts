@@ -53,4 +53,8 @@ export interface DomainContext {
   onSigningKeyDeleted(signingKeyId: string): void;
   /** Also called on removal. */
   onPlaybackRestrictionChanged(restrictionId: string): void;
+  /** Another restriction applies to the public playback IDs of the environment, or none. */
+  onPublicRestrictionChanged(environmentId: string): void;
+  /** Also called for a new budget and on removal. */
+  onBudgetChanged(): void;
 }

@@ -2,6 +2,7 @@ import type { Row } from '../db/schema.js';
 import type { LiveStreamView } from '../db/tables/live/live-stream.js';
 import type { AssetView, RenditionRecord, ShotsView, TrackRecord } from './asset-view/asset-view.js';
 import type { AssetRequest, UploadRequest, VideoQuality } from './requests/asset-request.js';
+import type { BudgetView } from './usage/budget-view.js';
 
 /**
  * How resources and requests look as JSON. `api/wire-format.ts` implements it; it is an interface,
@@ -24,6 +25,7 @@ export interface WireFormat {
     warning: { readonly type: string; readonly message: string },
   ): object;
   simulcastTargetEvent(target: Row<'simulcast_target'>): object;
+  deliveryBudgetEvent(budget: BudgetView): object;
   webhook(webhook: Row<'webhook'>): object;
   /** The body of a request for an upload. @throws KinoraError `invalid_parameters` */
   readUpload(body: unknown, defaultVideoQuality: VideoQuality): UploadRequest;

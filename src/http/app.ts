@@ -31,6 +31,7 @@ import { webhookRoutes } from './system/webhooks.js';
 import { whoamiRoutes } from './system/whoami.js';
 import { FILE_PREFIXES, uploadAddress } from './upload/upload-address.js';
 import { assetRoutes } from './video/assets.js';
+import { deliveryBudgetRoutes } from './video/delivery-budgets.js';
 import { deliveryUsageRoutes } from './video/delivery-usage.js';
 import { drmConfigurationRoutes } from './video/drm-configurations.js';
 import { liveStreamRoutes } from './video/live-streams.js';
@@ -114,6 +115,7 @@ const apiRoutes = (app: FastifyInstance, api: ApiPart, deps: AppDeps): void => {
   staticRenditionRoutes(route, deps);
   signingKeyRoutes(route, deps);
   playbackRestrictionRoutes(route, deps);
+  deliveryBudgetRoutes(route, deps);
   uploadRoutes(route, deps, deps.uploads);
   liveStreamRoutes(route, deps);
   vocabularyRoutes(route, deps);

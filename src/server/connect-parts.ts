@@ -10,6 +10,8 @@ import { PlayableFinder } from '../domain/playback/playable-finder.js';
 import { watchPlaybackChanges } from '../domain/playback/watch-changes.js';
 import { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import { ArtifactUrls } from '../domain/signing/artifact-urls.js';
+import { BudgetLimits } from '../domain/usage/budget-limits.js';
+import { reportBudgets } from '../domain/usage/report-budgets.js';
 import { EarlySources } from '../early/sources.js';
 import { UploadPlay } from '../early/upload-play.js';
 import { LiveServer } from '../live/live-server.js';
@@ -31,6 +33,7 @@ import { createTranscriber } from '../speech/create-transcriber.js';
 import { UploadFiles } from '../uploads/upload-files.js';
 import { UploadLeases } from '../uploads/upload-leases.js';
 import { UploadSessions } from '../uploads/upload-sessions.js';
+import { ownHostsOf } from './own-hosts.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 import { SharedLiveControl } from './shared-live-control.js';
 import { Nodes } from './start-nodes.js';
@@ -92,7 +95,7 @@ export const connectParts = async (
     maxBytes: config.maxSourceBytes,
   });
   const services = new ServiceClient(outside);
-  const { playables, access, renditions } = await watchPlayback(base, media, {
+  const { playables, access, renditions, budgets } = await watchPlayback(base, media, {
     database,
     earlySources,
     installationSecret,
@@ -117,6 +120,8 @@ export const connectParts = async (
     onPlaybackIdDeleted: (playbackId) => playables.forget(playbackId),
     onSigningKeyDeleted: (signingKeyId) => access.forgetSigningKey(signingKeyId),
     onPlaybackRestrictionChanged: (restrictionId) => access.forgetPlaybackRestriction(restrictionId),
+    onPublicRestrictionChanged: (environmentId) => access.forgetPublicRestriction(environmentId),
+    onBudgetChanged: () => void budgets.refresh(),
   };
   const uploadSessions = await startUploads(base, media, { context, earlySources, producer });
   const parts = {
@@ -130,6 +135,7 @@ export const connectParts = async (
     playables,
     renditions,
     access,
+    budgets,
     contentKeys: new ContentKeys({ database, installationSecret, services }),
     services,
     transcriber,
@@ -144,7 +150,7 @@ export const connectParts = async (
 
 /** What is kept in memory of playback IDs, access rules and renditions. */
 const watchPlayback = async (
-  { config, clock, phases }: Base,
+  { config, clock, phases, logger }: Base,
   { blobs }: MediaParts,
   {
     database,
@@ -152,7 +158,7 @@ const watchPlayback = async (
     live,
     installationSecret,
   }: Pick<Parts, 'database' | 'earlySources' | 'live' | 'installationSecret'>,
-): Promise<Pick<Parts, 'playables' | 'access' | 'renditions'>> => {
+): Promise<Pick<Parts, 'playables' | 'access' | 'renditions' | 'budgets'>> => {
   const playables = new PlayableFinder({
     database,
     clock,
@@ -165,11 +171,19 @@ const watchPlayback = async (
     clock,
     childSecret: config.edgeSecret ?? installationSecret,
     riskyUserAgents: config.riskyUserAgents,
+    ownHosts: ownHostsOf(config),
   });
   const renditions = new RenditionOpener({ database, blobs, clock });
-  const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions });
+  const budgets = new BudgetLimits({
+    read: (now) => reportBudgets({ database, clock, wire: wireFormat }, now),
+    clock,
+    logger,
+  });
+  phases.push({ name: 'delivery budgets', end: () => budgets.stop() });
+  await budgets.refresh();
+  const stopWatching = await watchPlaybackChanges(database, { playables, access, renditions, budgets });
   phases.push({ name: 'watch of changes', end: stopWatching });
-  return { playables, access, renditions };
+  return { playables, access, renditions, budgets };
 };
 
 /** The sessions of direct uploads, with their leases where several servers share the bucket. */

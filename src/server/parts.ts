@@ -7,6 +7,7 @@ import type { ContentKeys } from '../domain/drm/content-keys.js';
 import type { AccessCheck } from '../domain/playback/access-check.js';
 import type { PlayableFinder } from '../domain/playback/playable-finder.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
+import type { BudgetLimits } from '../domain/usage/budget-limits.js';
 import type { EarlySources } from '../early/sources.js';
 import type { ApiExtension } from '../http/plugins/operation-route.js';
 import type { HourlyWork } from '../jobs/hourly-work.js';
@@ -86,6 +87,7 @@ export interface Parts extends MediaParts {
   readonly playables: PlayableFinder;
   readonly renditions: RenditionOpener;
   readonly access: AccessCheck;
+  readonly budgets: BudgetLimits;
   readonly contentKeys: ContentKeys;
   readonly services: ServiceCaller;
   readonly transcriber: Transcriber | undefined;

@@ -5,6 +5,7 @@ import { callOrigin, EdgeLookups } from '../domain/edge/edge-lookups.js';
 import { EdgeReports } from '../domain/edge/edge-reports.js';
 import { edgeToken } from '../domain/edge/edge-token.js';
 import { AccessCheck } from '../domain/playback/access-check.js';
+import { BudgetLimits } from '../domain/usage/budget-limits.js';
 import { watchConnections } from '../http/close-http.js';
 import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
@@ -12,6 +13,7 @@ import { HELD_MS } from '../lib/ttl-cache.js';
 import { OriginClient } from '../net/origin-client.js';
 import { DiskSpace } from '../storage/disk/disk-space.js';
 import { openDataDir } from './open-data-dir.js';
+import { ownHostsOf } from './own-hosts.js';
 import type { Base } from './parts.js';
 import { startMetrics, urlOf } from './start-http.js';
 
@@ -46,6 +48,13 @@ export const startEdge = async (
   });
   const reports = new EdgeReports((path, body) => callOrigin({ origin, token }, path, body), logger);
   phases.push({ name: 'delivery reports', end: () => reports.stop() });
+  const budgets = new BudgetLimits({
+    read: async () => ({ exist: true, spent: await lookups.spentBudgets() }),
+    clock,
+    logger,
+  });
+  phases.push({ name: 'delivery budgets', end: () => budgets.stop() });
+  await budgets.refresh();
   const { riskyUserAgents, trustedProxies, cacheTag } = config;
   const app = createEdgeApp({
     logger,
@@ -56,8 +65,12 @@ export const startEdge = async (
     cache,
     lookups,
     reports,
+    budgets,
     trustedProxies,
-    access: new AccessCheck({ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents }),
+    access: new AccessCheck({
+      ...{ rows: lookups.rows, clock, childSecret: edgeSecret, riskyUserAgents },
+      ownHosts: ownHostsOf(config),
+    }),
     cacheTag,
     checks: { origin: () => lookups.check(), storage: () => diskSpace.check() },
     // What is in memory plays on.

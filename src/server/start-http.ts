@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/options.js';
 import { readServerFigures } from '../control/server-figures.js';
+import { readBudgets } from '../db/tables/playback/delivery-budget.js';
 import { sessionCookieName } from '../domain/access/sessions.js';
 import { createMasterOpener } from '../domain/assets/open-master.js';
 import { createIsEdge } from '../domain/edge/edge-token.js';
@@ -134,11 +135,11 @@ const readFigures = async (config: Config, { database, cache, diskSpace, pool }:
 /** Everything below `/:playbackId`, and what servers request of each other. */
 const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable<AppDeps['streamPlugin']> => {
   const { config, clock, logger, phases } = base;
-  const { context, database, blobs, images, playables, access, contentKeys, services, nodes } = parts;
-  const deliveries = new DeliveryCounter({ database, clock, logger });
+  const { context, database, blobs, images, playables, access, contentKeys, services, budgets, nodes } = parts;
+  const deliveries = new DeliveryCounter({ database, clock, logger, isWatched: () => budgets.exist });
   phases.push({ name: 'delivery counter', end: () => deliveries.stop() });
   const isEdge = createIsEdge(config.edgeSecret);
-  const opener = new PlaybackOpener(playables, access, config.cacheTag);
+  const opener = new PlaybackOpener(playables, access, budgets, config.cacheTag);
   const [streamUrl, imageUrl] = [streamUrlOf(config), imageUrlOf(config)];
   return async (app) => {
     if (nodes) {
@@ -157,7 +158,10 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
     if (parts.robots) await app.register(parts.robots.fileRoutes);
     if (config.edgeSecret !== undefined)
       await app.register(
-        edgeOriginRoutes({ isEdge, owners: nodes?.owners, playables, rows: accessRowsOf(database), deliveries }),
+        edgeOriginRoutes({
+          ...{ isEdge, owners: nodes?.owners, playables, rows: accessRowsOf(database), deliveries },
+          spentBudgets: async () => (await readBudgets(database.queryable, clock.now())).spent,
+        }),
       );
     await app.register(
       streamRoutes({
@@ -175,7 +179,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
         imageUrl,
       }),
     );
-    await app.register(licenseRoutes({ playables, access, contentKeys, services }));
+    await app.register(licenseRoutes({ playables, access, contentKeys, services, budgets }));
     await app.register(imageRoutes({ opener, images, imageUrl }));
   };
 };

@@ -1,14 +1,22 @@
+import { Type } from 'typebox';
+import { DeliveryBudgetResponse, PublicRestrictionResponse } from '../responses/delivery-budget.js';
 import {
   DrmConfigurationResponse,
   NewSigningKeyResponse,
   PlaybackRestrictionResponse,
   SigningKeyResponse,
 } from '../responses/playback-access.js';
+import {
+  CreateDeliveryBudgetBody,
+  PublicRestrictionBody,
+  UpdateDeliveryBudgetBody,
+} from '../schemas/delivery-budget.js';
 import { CreatePlaybackRestrictionBody, ReferrerRules, UserAgentRules } from '../schemas/playback-restriction.js';
 import { list, listWithTotal, one } from '../schemas/response.js';
 import { type Description, paging } from './description.js';
 
 const restrictions = { tag: 'Playback restrictions' } as const;
+const budgets = { tag: 'Delivery budgets' } as const;
 const drm = { tag: 'DRM configurations' } as const;
 const keys = { tag: 'Signing keys' } as const;
 const oldKeys = { ...keys, deprecated: true } as const;
@@ -60,7 +68,7 @@ export const playbackOperations = {
   deletePlaybackRestriction: {
     ...restrictions,
     summary: 'Delete a playback restriction',
-    details: 'Tokens that name it become invalid.',
+    details: 'Tokens that name it become invalid. Refused while it applies to public playback IDs.',
   },
   updatePlaybackRestrictionReferrer: {
     ...restrictions,
@@ -77,6 +85,62 @@ export const playbackOperations = {
     body: UserAgentRules,
     example: { allow_no_user_agent: false, allow_high_risk_user_agent: false },
     response: one(PlaybackRestrictionResponse),
+  },
+  getPublicPlaybackRestriction: {
+    ...restrictions,
+    summary: 'Retrieve the restriction of public playback IDs',
+    details: 'Returns the ID of the restriction, or `null` if everyone may play them.',
+    response: one(PublicRestrictionResponse),
+  },
+  updatePublicPlaybackRestriction: {
+    ...restrictions,
+    summary: 'Update the restriction of public playback IDs',
+    details:
+      'Applies to all public playback IDs of the environment within a minute. What caches in front of the server have stays playable there.',
+    body: PublicRestrictionBody,
+    example: { playback_restriction_id: 'n8VtQ1xLc5RbZ7wKs3YpH9mDfJ4eGuA2n8VtQ1xL' },
+    response: one(PublicRestrictionResponse),
+  },
+  createDeliveryBudget: {
+    ...budgets,
+    summary: 'Create a delivery budget',
+    details:
+      'It begins with what was delivered in the current period. Events report 80 % and 100 % of the amount, once in each period.',
+    body: CreateDeliveryBudgetBody,
+    example: { period: 'month', bytes: 500_000_000_000, action: 'step_down' },
+    response: one(DeliveryBudgetResponse),
+  },
+  listDeliveryBudgets: {
+    ...budgets,
+    summary: 'List delivery budgets',
+    details: 'Newest first.',
+    query: {
+      ...paging(),
+      asset_id: Type.String({
+        description: 'Only budgets of this asset; `none` for those of the environment itself',
+      }),
+    },
+    response: listWithTotal(DeliveryBudgetResponse),
+  },
+  getDeliveryBudget: {
+    ...budgets,
+    summary: 'Retrieve a delivery budget',
+    details: 'Returns the budget with what was delivered in the current period.',
+    response: one(DeliveryBudgetResponse),
+  },
+  updateDeliveryBudget: {
+    ...budgets,
+    summary: 'Update a delivery budget',
+    details:
+      'Changes only the fields that are sent. What was delivered in the period stays; playback goes on within seconds if it is less than the new amount.',
+    body: UpdateDeliveryBudgetBody,
+    example: { bytes: 1_000_000_000_000 },
+    response: one(DeliveryBudgetResponse),
+  },
+  deleteDeliveryBudget: {
+    ...budgets,
+    summary: 'Delete a delivery budget',
+    details: 'Playback that it limited goes on within seconds.',
   },
   createSigningKey: { ...keys, ...createKey },
   listSigningKeys: { ...keys, ...listKeys },

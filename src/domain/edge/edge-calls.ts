@@ -1,4 +1,5 @@
-import type { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
+import type { SpentBudget } from '../../db/tables/playback/delivery-budget.js';
+import type { findPlaybackRestrictionRules, PublicRestriction } from '../../db/tables/playback/playback-restriction.js';
 import type { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
 import type { OwnedPlaybackId } from '../playback/access-check.js';
 
@@ -10,6 +11,10 @@ export interface Lookup {
   readonly playbackIds?: readonly string[];
   readonly signingKeys?: readonly string[];
   readonly playbackRestrictions?: readonly string[];
+  /** Environments, for the restrictions of their public playback IDs. */
+  readonly publicRestrictions?: readonly string[];
+  /** The budgets that are spent are asked for. */
+  readonly budgets?: true;
 }
 
 export type FoundPlaybackId = OwnedPlaybackId & { readonly assetId: string };
@@ -18,13 +23,16 @@ export interface LookupResponse {
   readonly playbackIds: readonly FoundPlaybackId[];
   readonly signingKeys: Awaited<ReturnType<typeof findVerificationKeys>>;
   readonly playbackRestrictions: Awaited<ReturnType<typeof findPlaybackRestrictionRules>>;
+  readonly publicRestrictions?: readonly PublicRestriction[];
+  readonly budgets?: readonly SpentBudget[];
 }
 
-/** How often an edge has sent a segment as a whole. */
+/** What an edge has sent of a segment. */
 export interface EdgeDelivery {
   readonly playbackId: string;
   readonly rendition: string;
   readonly file: string;
+  /** How often as a whole. */
   readonly count: number;
   /** In all. */
   readonly bytes: number;

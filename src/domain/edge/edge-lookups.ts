@@ -1,3 +1,4 @@
+import type { SpentBudget } from '../../db/tables/playback/delivery-budget.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
 import { TtlCache } from '../../lib/ttl-cache.js';
@@ -43,6 +44,17 @@ export class EdgeLookups {
   readonly rows: AccessRows = {
     signingKeys: async (ids) => [...(await this.#lookup({ signingKeys: ids })).signingKeys],
     playbackRestrictions: async (ids) => [...(await this.#lookup({ playbackRestrictions: ids })).playbackRestrictions],
+    publicRestrictions: async (ids) => {
+      // Absent in the responses of older versions.
+      const { publicRestrictions = [] } = await this.#lookup({ publicRestrictions: ids });
+      return ids.map(
+        (environmentId) =>
+          publicRestrictions.find((row) => row.environmentId === environmentId) ?? {
+            environmentId,
+            restrictionId: null,
+          },
+      );
+    },
   };
   readonly #edge: EdgeOrigin;
 
@@ -54,6 +66,11 @@ export class EdgeLookups {
       clock,
       limit: { maxBytes: MAX_PLAYBACK_IDS, sizeOf: () => 1 },
     });
+  }
+
+  /** Their times are ISO texts. @throws KinoraError `config_invalid`, `unavailable` */
+  async spentBudgets(): Promise<readonly SpentBudget[]> {
+    return (await this.#lookup({ budgets: true })).budgets ?? [];
   }
 
   /** @throws KinoraError `config_invalid` when the origin does not know this edge, `unavailable` */

@@ -27,8 +27,9 @@ export class EdgeReports {
     }, reportMs).unref();
   }
 
-  count(sent: Omit<EdgeDelivery, 'count'>): void {
-    this.#add({ ...sent, count: 1 });
+  /** @param isWhole false for a part, whose bytes count but not its playing time */
+  count(sent: Omit<EdgeDelivery, 'count'>, isWhole = true): void {
+    this.#add({ ...sent, count: isWhole ? 1 : 0 });
   }
 
   /** Reports what is counted. */

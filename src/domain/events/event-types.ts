@@ -10,6 +10,7 @@ export type EventType =
   | `video.upload.${'created' | 'playable' | 'asset_created' | 'cancelled' | 'errored'}`
   | `video.live_stream.${LiveEventName | 'warning'}`
   | `video.live_stream.simulcast_target.${'created' | 'idle' | 'starting' | 'broadcasting' | 'errored' | 'deleted'}`
+  | `video.delivery_budget.${'warning' | 'spent'}`
   | `robots.job.${string}.${'pending' | 'processing' | 'completed' | 'errored' | 'cancelled'}`
   | `robots.directive_run.${'created' | 'completed' | 'partial' | 'errored'}`
   | 'kinora.webhook.test';
@@ -21,5 +22,5 @@ export type LiveEventName =
 
 /** The type of an event's object; the API spells `live` and `static-rendition` this way. */
 export type EventObjectType =
-  | ('asset' | 'upload' | 'track' | 'static-rendition' | 'live' | 'simulcast_target')
+  | ('asset' | 'upload' | 'track' | 'static-rendition' | 'live' | 'simulcast_target' | 'delivery_budget')
   | ('webhook' | 'job' | 'directive_run');

@@ -1,6 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import type { Database } from '../../db/database.js';
-import { findPlaybackRestrictionRules } from '../../db/tables/playback/playback-restriction.js';
+import {
+  findPlaybackRestrictionRules,
+  findPublicRestrictions,
+  type PublicRestriction,
+} from '../../db/tables/playback/playback-restriction.js';
 import { findVerificationKeys } from '../../db/tables/playback/signing-key.js';
 import type { Clock } from '../../lib/clock.js';
 import { KinoraError } from '../../lib/errors.js';
@@ -25,15 +29,21 @@ export interface AccessRequest extends ViewerHeaders {
    * read.
    */
   readonly query: Readonly<Record<string, unknown>>;
+  /** The requested host, with its port. */
+  readonly host?: string | undefined;
 }
 
 /** What an admitted viewer may access. */
 export interface Access {
-  /**
-   * True for non-public playback IDs: responses must be `Cache-Control: private`, because no shared
-   * cache may give them to others.
-   */
+  /** True for non-public playback IDs. */
   readonly signed: boolean;
+  /**
+   * True for non-public playback IDs, and for public ones with a restriction: responses must be
+   * `Cache-Control: private`, because no shared cache may give them to others.
+   */
+  readonly isPrivate: boolean;
+  /** The most lines of the renditions that are listed, because a budget is spent. */
+  readonly maxLines?: number;
   /**
    * Parameters of the response: the query (strings) for a public ID; the claims for a signed one,
    * whose query is ignored. Claims may be numbers, booleans, strings, or empty strings that count
@@ -59,11 +69,14 @@ type RestrictionRules = Awaited<ReturnType<typeof findPlaybackRestrictionRules>>
 export interface AccessRows {
   signingKeys(ids: readonly string[]): ReturnType<typeof findVerificationKeys>;
   playbackRestrictions(ids: readonly string[]): ReturnType<typeof findPlaybackRestrictionRules>;
+  /** Those of the public playback IDs of environments. */
+  publicRestrictions(environmentIds: readonly string[]): Promise<PublicRestriction[]>;
 }
 
 export const accessRowsOf = ({ queryable }: Pick<Database, 'queryable'>): AccessRows => ({
   signingKeys: (ids) => findVerificationKeys(queryable, ids),
   playbackRestrictions: (ids) => findPlaybackRestrictionRules(queryable, ids),
+  publicRestrictions: (environmentIds) => findPublicRestrictions(queryable, environmentIds),
 });
 
 export interface AccessCheckDeps {
@@ -73,6 +86,8 @@ export interface AccessCheckDeps {
   readonly childSecret: string;
   /** Lower-case parts of names that restrictions may forbid. */
   readonly riskyUserAgents: readonly string[];
+  /** Hosts of this server's own pages, which restrictions of public playback IDs let play. */
+  readonly ownHosts?: readonly string[];
 }
 
 /**
@@ -85,10 +100,14 @@ export class AccessCheck {
   readonly #signer: ChildSigner;
   readonly #keys: TtlCache<VerificationKey>;
   readonly #restrictions: TtlCache<RestrictionRules>;
+  /** By environment. */
+  readonly #publicRestrictions: TtlCache<PublicRestriction>;
+  readonly #ownHosts: readonly string[];
 
-  constructor({ rows, clock, childSecret, riskyUserAgents }: AccessCheckDeps) {
+  constructor({ rows, clock, childSecret, riskyUserAgents, ownHosts = [] }: AccessCheckDeps) {
     this.#clock = clock;
     this.#riskyUserAgents = riskyUserAgents;
+    this.#ownHosts = ownHosts;
     this.#signer = new ChildSigner(childSecret);
     this.#keys = new TtlCache({
       load: async (ids) =>
@@ -104,17 +123,22 @@ export class AccessCheck {
       load: async (ids) => new Map((await rows.playbackRestrictions(ids)).map((rules) => [rules.id, rules])),
       clock,
     });
+    this.#publicRestrictions = new TtlCache({
+      load: async (ids) => new Map((await rows.publicRestrictions(ids)).map((row) => [row.environmentId, row])),
+      clock,
+    });
   }
 
   /**
    * Decides whether a viewer may access what belongs to `audience`: `v` playlists, files, text; `t`
-   * thumbnail; `g` animated; `s` storyboard; `d` license. Public IDs admit everyone, others require
-   * a token. With `child`, a signature that `childQuery` made for the same text is also accepted.
+   * thumbnail; `g` animated; `s` storyboard; `d` license. Public IDs admit everyone whom the
+   * restriction of their environment does not exclude, others require a token. With `child`, a
+   * signature that `childQuery` made for the same text is also accepted.
    * @throws KinoraError `forbidden` with the reason; `invalid_parameters` for a bad parameter in a
    * token, which is checked before its restriction
    */
   async check(playable: Playable, request: AccessRequest, audience: Audience, child?: string): Promise<Access> {
-    if (playable.policy === 'public') return publicAccess(request);
+    if (playable.policy === 'public') return this.#byPublicId(playable, request);
     const signature = child === undefined ? undefined : lastOf(request.query.signature);
     return signature
       ? this.#bySignature(playable, request, signature, child!)
@@ -127,7 +151,7 @@ export class AccessCheck {
    * keys and restrictions in use, a database query.
    */
   async checkChild(playable: OwnedPlaybackId, request: AccessRequest, child: string): Promise<Access> {
-    if (playable.policy === 'public') return publicAccess(request);
+    if (playable.policy === 'public') return this.#byPublicId(playable, request);
     const signature = lastOf(request.query.signature);
     if (!signature) throw rejection('Token is missing');
     return this.#bySignature(playable, request, signature, child);
@@ -143,6 +167,11 @@ export class AccessCheck {
     this.#restrictions.forget(id);
   }
 
+  /** Applies another restriction of public playback IDs immediately. */
+  forgetPublicRestriction(environmentId: string): void {
+    this.#publicRestrictions.forget(environmentId);
+  }
+
   /**
    * Makes keys and restrictions be read again before they are used, because changes may have been
    * missed.
@@ -150,6 +179,22 @@ export class AccessCheck {
   expireAll(): void {
     this.#keys.expireAll();
     this.#restrictions.expireAll();
+    this.#publicRestrictions.expireAll();
+  }
+
+  async #byPublicId({ environmentId }: OwnedPlaybackId, request: AccessRequest): Promise<Access> {
+    const { restrictionId } = (await this.#publicRestrictions.find(environmentId)) ?? {};
+    if (!restrictionId) return publicAccess(request, false);
+    if (!this.#isOwnPage(request)) await this.#checkRestriction(environmentId, restrictionId, request);
+    return publicAccess(request, true);
+  }
+
+  /** The player page, whose own embedding is checked when it is opened, and the console. */
+  #isOwnPage({ referer, origin, host }: AccessRequest): boolean {
+    const page = referer || origin;
+    if (!page || !URL.canParse(page)) return false;
+    const pageHost = new URL(page).host;
+    return pageHost === host || this.#ownHosts.includes(pageHost);
   }
 
   async #byToken(playable: Playable, request: AccessRequest, audience: Audience): Promise<Access> {
@@ -212,8 +257,9 @@ const checkParameters: Readonly<Record<Audience, (claims: Access['modifiers'], p
 
 const durationOf = ({ plan }: Playable): number => plan?.durationSeconds ?? Number.POSITIVE_INFINITY;
 
-const publicAccess = ({ query }: AccessRequest): Access => ({
+const publicAccess = ({ query }: AccessRequest, isRestricted: boolean): Access => ({
   signed: false,
+  isPrivate: isRestricted,
   modifiers: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, lastOf(value)])),
   expiresAtSeconds: undefined,
   childQuery: () => '',
@@ -221,6 +267,7 @@ const publicAccess = ({ query }: AccessRequest): Access => ({
 
 const signedAccess = (signer: ChildSigner, playbackId: string, claims: Access['modifiers'], grant: Grant): Access => ({
   signed: true,
+  isPrivate: true,
   modifiers: claims,
   expiresAtSeconds: grant.expiresAtSeconds,
   childQuery: (child) => `signature=${signer.sign(playbackId, child, grant)}`,

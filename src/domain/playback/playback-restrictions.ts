@@ -2,12 +2,14 @@ import type { Row } from '../../db/schema.js';
 import {
   countPlaybackRestrictions,
   findPlaybackRestriction,
+  findPublicRestrictions,
   insertPlaybackRestriction,
   listPlaybackRestrictions as listRows,
   removePlaybackRestriction,
   updatePlaybackRestriction,
+  updatePublicRestriction,
 } from '../../db/tables/playback/playback-restriction.js';
-import { KinoraError } from '../../lib/errors.js';
+import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { isId, newId } from '../../lib/ids.js';
 import type { DomainContext } from '../context.js';
 
@@ -73,14 +75,37 @@ export const changePlaybackRestriction = async (
 
 /**
  * Tokens that name it no longer open anything.
- * @throws KinoraError `not_found`
+ * @throws KinoraError `not_found`; `invalid_parameters` when it applies to public playback IDs,
+ * which would be open to everyone without it
  */
 export const deletePlaybackRestriction = async (
   context: DomainContext,
   environmentId: string,
   id: string,
 ): Promise<void> => {
-  const removed = isId(id) && (await removePlaybackRestriction(context.database.queryable, environmentId, id));
+  const db = context.database.queryable;
+  const removed = isId(id) && (await removePlaybackRestriction(db, environmentId, id));
+  if (removed === 'in use')
+    throw invalidParameters('The playback restriction applies to public playback IDs, which would be open without it');
   if (!removed) throw new KinoraError('not_found');
   context.onPlaybackRestrictionChanged(id);
+};
+
+/** The restriction of the environment's public playback IDs; null when everyone may play them. */
+export const getPublicRestriction = async (context: DomainContext, environmentId: string): Promise<string | null> =>
+  (await findPublicRestrictions(context.database.queryable, [environmentId]))[0]?.restrictionId ?? null;
+
+/**
+ * Null allows everyone. Applies immediately on this server, and within a minute on others.
+ * @throws KinoraError `invalid_parameters`
+ */
+export const setPublicRestriction = async (
+  context: DomainContext,
+  environmentId: string,
+  id: string | null,
+): Promise<void> => {
+  const isKnown =
+    (id === null || isId(id)) && (await updatePublicRestriction(context.database.queryable, environmentId, id));
+  if (!isKnown) throw invalidParameters('playback_restriction_id does not refer to an existing playback restriction');
+  context.onPublicRestrictionChanged(environmentId);
 };

@@ -7,7 +7,7 @@ import type { KeyTags } from '../drm/key-tags.js';
 import type { Access } from './access-check.js';
 import type { LiveFeed } from './live-feed.js';
 import type { Playable } from './playable-finder.js';
-import { childName, renditionChild, writeQuery } from './write-playlist.js';
+import { childName, renditionChild, withMaxLines, writeQuery } from './write-playlist.js';
 
 /** A playback ID whose broadcast can be played. */
 export type LivePlayable = Playable & { readonly live: LiveFeed };
@@ -26,8 +26,9 @@ export const writeLiveMultivariant = (
   base: string,
   tags?: KeyTags,
 ): string => {
-  const modifiers = parsePlaybackModifiers(access.modifiers, Number.POSITIVE_INFINITY, 'live');
-  if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
+  const parsed = parsePlaybackModifiers(access.modifiers, Number.POSITIVE_INFINITY, 'live');
+  if ('invalid' in parsed) throw new KinoraError('invalid_parameters', { messages: [parsed.invalid] });
+  const modifiers = withMaxLines(parsed, access.maxLines);
   const range = clipOf(modifiers);
   const clip = range && writeClip(range);
   const tracks = tracksOf(live);

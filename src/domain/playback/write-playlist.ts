@@ -65,12 +65,18 @@ export const writeMultivariantPlaylist = (
 /** @throws KinoraError `invalid_parameters` */
 export const readModifiers = (
   { plan, recordedSessions }: ReadyPlayable,
-  { modifiers: values }: Access,
+  { modifiers: values, maxLines }: Access,
 ): PlaybackModifiers => {
   const modifiers = parsePlaybackModifiers(values, plan.durationSeconds, recordedSessions);
   if ('invalid' in modifiers) throw new KinoraError('invalid_parameters', { messages: [modifiers.invalid] });
-  return modifiers;
+  return withMaxLines(modifiers, maxLines);
 };
+
+/** Lists nothing with more lines, and the lowest rendition in any case. */
+export const withMaxLines = (modifiers: PlaybackModifiers, maxLines: number | undefined): PlaybackModifiers =>
+  maxLines === undefined
+    ? modifiers
+    : { ...modifiers, maxResolution: Math.min(maxLines, modifiers.maxResolution ?? maxLines) };
 
 /** The primary one first. Tracks get their names when the asset is ready. */
 export const listAudio = ({ plan, tracks, early }: ReadyPlayable): HlsAudioTrack[] => {

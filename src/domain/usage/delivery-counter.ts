@@ -17,7 +17,10 @@ export interface Delivery {
   readonly assetId: string;
   /** The tier of the frames that were sent. */
   readonly tier: AssetProperties['resolutionTier'];
-  /** The playing time of the data; nothing is counted when it is 0. */
+  /**
+   * The playing time of the data; 0 for what only has bytes, such as audio beside video or a part
+   * of a segment.
+   */
   readonly seconds: number;
   readonly bytes: number;
   /** The start position in the asset; absent for data without a position. */
@@ -28,6 +31,8 @@ interface DeliveryCounterOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether somebody waits for the counts: then each write follows after the shortest time. */
+  readonly isWatched?: () => boolean;
   /** The shortest time between writes; 5 s by default. */
   readonly writeMs?: number;
   /** What is kept while nothing can be written; 100,000 sums by default. */
@@ -67,6 +72,7 @@ export class DeliveryCounter {
   readonly #db: Queryable;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #isWatched: () => boolean;
   readonly #maxWaiting: number;
   readonly #totals: Totals = new Map();
   readonly #parts: Parts = new Map();
@@ -80,10 +86,11 @@ export class DeliveryCounter {
   #isStopping = false;
 
   constructor(options: DeliveryCounterOptions) {
-    const { database, clock, logger, writeMs = WRITE_MS, maxWaiting = MAX_WAITING } = options;
+    const { database, clock, logger, isWatched = () => false, writeMs = WRITE_MS, maxWaiting = MAX_WAITING } = options;
     this.#db = database.queryable;
     this.#clock = clock;
     this.#logger = logger;
+    this.#isWatched = isWatched;
     this.#maxWaiting = maxWaiting;
     this.#purgeAtMs = clock.monotonicMs();
     this.#timer = setInterval(() => this.#tick(), writeMs);
@@ -91,11 +98,12 @@ export class DeliveryCounter {
 
   /**
    * Only adds in memory, so it takes no time and never fails. Counts are written within seconds,
-   * under continuous load every half minute; a killed process loses the rest.
+   * under continuous load every half minute unless they are watched; a killed process loses the
+   * rest.
    */
   count({ environmentId, assetId, tier, seconds, bytes, startSeconds }: Delivery): void {
-    if (seconds <= 0) return;
-    if (startSeconds !== undefined) {
+    if (seconds <= 0 && bytes <= 0) return;
+    if (startSeconds !== undefined && seconds > 0) {
       const part = { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds };
       if (this.#hasRoom(this.#parts, keyOfPart(part))) addPart(this.#parts, part);
     }
@@ -135,7 +143,7 @@ export class DeliveryCounter {
     this.#ticksLeft -= 1;
     if (this.#ticksLeft > 0) return;
     this.#ticksLeft = this.#waitFactor;
-    this.#waitFactor = Math.min(this.#waitFactor * 2, MAX_WAIT_FACTOR);
+    this.#waitFactor = this.#isWatched() ? 1 : Math.min(this.#waitFactor * 2, MAX_WAIT_FACTOR);
     this.#running ??= this.#write()
       .then(() => this.#purge())
       .catch((error) => this.#logger.warn({ err: error }, 'delivery usage not stored, retrying'))

@@ -29,7 +29,7 @@ it.each([
   ['240p', 'init.mp4', undefined],
   ['240p', '3.m4s', undefined],
   ['other', '0.m4s', undefined],
-  ['audio', '0.m4s', undefined],
+  ['audio', '0.m4s', { tier: 'audio-only', seconds: 0 }],
 ])('%s/%s of a video counts as %j', (name, file, expected) => {
   expect(segmentDelivery(withVideo, name, file)).toEqual(expected);
 });
@@ -55,6 +55,6 @@ it('counts another language of audio alone like the first', () => {
     seconds: (187 * 1024) / 48_000,
     startSeconds: (188 * 1024) / 48_000,
   });
-  expect(segmentDelivery(withVideo, 'audio-A', '1.m4s', further)).toBeUndefined();
+  expect(segmentDelivery(withVideo, 'audio-A', '1.m4s', further)).toEqual({ tier: 'audio-only', seconds: 0 });
   expect(segmentDelivery(audioOnly, 'audio-A', '1.m4s')).toBeUndefined();
 });

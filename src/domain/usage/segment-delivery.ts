@@ -4,9 +4,15 @@ import { type AdditionalRenditions, findSegment } from '../../media/plan/find-se
 import type { Plan } from '../../media/plan/plan.js';
 import type { Delivery } from './delivery-counter.js';
 
+/** The usage of a file that was not sent as a whole: only its bytes count. */
+export const partOf = <T extends Pick<Delivery, 'tier'>>({ startSeconds: _, ...delivered }: T & Partial<Delivery>) => ({
+  ...delivered,
+  seconds: 0,
+});
+
 /**
- * The usage of a whole rendition file: segments with frames, or with audio if there is no video.
- * Undefined for files that are not counted.
+ * The usage of a whole rendition file: segments with frames have playing time, and those with audio
+ * if there is no video. Undefined for files that are not counted.
  */
 export const segmentDelivery = (
   plan: Plan,
@@ -25,7 +31,8 @@ export const segmentDelivery = (
       startSeconds: video.boundaries[number]! / video.timescale,
     };
   }
-  if (plan.video) return undefined;
+  // Beside video, audio only counts its bytes.
+  if (plan.video) return { tier: 'audio-only', seconds: 0 };
   const { audio, number } = target;
   const frames = audio.boundaries[number + 1]! - audio.boundaries[number]!;
   const secondsOf = (count: number): number => (count * AAC_FRAME_SAMPLES) / audio.sampleRate;

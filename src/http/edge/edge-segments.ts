@@ -8,6 +8,8 @@ import type { AccessCheck } from '../../domain/playback/access-check.js';
 import { LIVE_VERSION } from '../../domain/playback/write-live-playlist.js';
 import { isInClip, renditionChild } from '../../domain/playback/write-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
+import type { BudgetLimits } from '../../domain/usage/budget-limits.js';
+import { budgetSpent } from '../../domain/usage/spent-budget.js';
 import { KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { lastOf } from '../../lib/last-of.js';
@@ -25,6 +27,7 @@ export interface EdgeSegmentDeps {
   readonly lookups: Pick<EdgeLookups, 'playbackIds'>;
   readonly access: Pick<AccessCheck, 'checkChild'>;
   readonly reports: Pick<EdgeReports, 'count'>;
+  readonly budgets: Pick<BudgetLimits, 'of'>;
   readonly cacheTag?: string;
 }
 
@@ -47,7 +50,7 @@ const LIVE_FILE = /^(init-\d{1,9}\.mp4|\d{1,9}(\.\d{1,4})?\.m4s)$/;
 const LIVE_PLAN = 0;
 /** Of files after a takeover. */
 const LIVE_VERSION_TEXT = /^[0-9a-z]{1,12}$/;
-const SIGNED_CONTROL = 'private, max-age=3600';
+const PRIVATE_CONTROL = 'private, max-age=3600';
 const PUBLIC_CONTROL = 'public, max-age=31536000, immutable';
 /** Segments take at most some tens of MiB. */
 const MAX_SEGMENT_BYTES = 256 * 1024 * 1024;
@@ -68,7 +71,7 @@ export const edgeSegments = (
   deps: EdgeSegmentDeps,
   forward: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): void => {
-  const { origin, token, cache, lookups, access, reports, cacheTag } = deps;
+  const { origin, token, cache, lookups, access, reports, budgets, cacheTag } = deps;
 
   const fetchSegment = async (request: FastifyRequest, { signal }: Production): Promise<Uint8Array> => {
     const { range: _, 'if-range': _if, 'if-none-match': _none, ...headers } = forwardedHeaders(request);
@@ -83,7 +86,7 @@ export const edgeSegments = (
       response.body.destroy();
       throw new KinoraError('unavailable', { details: { stage: 'origin', status: response.status } });
     }
-    if (response.status !== 200 || (control !== SIGNED_CONTROL && control !== PUBLIC_CONTROL)) {
+    if (response.status !== 200 || (control !== PRIVATE_CONTROL && control !== PUBLIC_CONTROL)) {
       response.body.destroy();
       throw NOT_KEPT;
     }
@@ -116,7 +119,10 @@ export const edgeSegments = (
     if (cacheTag !== undefined) reply.header(cacheTag, row.assetId);
     if (row.policy !== 'public') reply.header('cache-control', 'private, no-cache');
     const clip = isLive ? undefined : lastOf(request.query.segments);
-    const { signed } = await access.checkChild(row, accessRequest(request), renditionChild(plan, rendition, clip));
+    const child = renditionChild(plan, rendition, clip);
+    const { signed, isPrivate } = await access.checkChild(row, accessRequest(request), child);
+    if (isPrivate) reply.header('cache-control', 'private, no-cache');
+    if (budgets.of(row) === 'stop') throw budgetSpent();
     if (signed && !isLive && !isInClip(file, clip)) throw rejection('Token signature is invalid');
 
     const name = version === undefined ? file : `${version}-${file}`;
@@ -131,11 +137,12 @@ export const edgeSegments = (
     // The client has disconnected.
     if (!cached) return reply.hijack();
     if (cached instanceof Error) return forward(request, reply);
-    reply.header('cache-control', signed ? SIGNED_CONTROL : PUBLIC_CONTROL);
+    reply.header('cache-control', isPrivate ? PRIVATE_CONTROL : PUBLIC_CONTROL);
     const isAudio = rendition === AUDIO_RENDITION || alternateAudioTrack(rendition) !== undefined;
     return sendFile(request, reply, cached, isAudio ? 'audio/mp4' : 'video/mp4', (bytes, isWhole) => {
-      if (isWhole && bytes === cached.sizeBytes && file.endsWith('.m4s'))
-        reports.count({ playbackId, rendition, file, bytes, ...(isLive && { live: true }) });
+      if (bytes === 0 || !file.endsWith('.m4s')) return;
+      const isComplete = isWhole && bytes === cached.sizeBytes;
+      reports.count({ playbackId, rendition, file, bytes, ...(isLive && { live: true }) }, isComplete);
     });
   };
 

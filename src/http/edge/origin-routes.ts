@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
+import type { SpentBudget } from '../../db/tables/playback/delivery-budget.js';
 import {
   DELIVERIES_PATH,
   type EdgeDelivery,
@@ -14,7 +15,7 @@ import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
 import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
-import { isId } from '../../lib/ids.js';
+import { isId, isShortId } from '../../lib/ids.js';
 import type { Origin, OriginRequest } from '../../net/fetch-origin.js';
 import type { Owners } from '../internal/proxy-to-owner.js';
 import { liveDelivery } from '../stream/live-segments.js';
@@ -25,21 +26,25 @@ export interface EdgeOriginDeps {
   readonly owners?: Pick<Owners, 'ofEarly'> | undefined;
   readonly playables: PlayableFinder;
   readonly rows: AccessRows;
+  readonly spentBudgets: () => Promise<readonly SpentBudget[]>;
   readonly deliveries: Pick<DeliveryCounter, 'count'>;
 }
 
-const idsIn = (value: unknown): string[] => {
+const textsIn = (value: unknown): string[] => {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > MAX_LOOKUP_IDS || !value.every((id) => typeof id === 'string'))
     throw invalidParameters('The IDs of a lookup are invalid');
-  return value.filter(isId);
+  return value;
 };
+const idsIn = (value: unknown): string[] => textsIn(value).filter(isId);
+const environmentsIn = (value: unknown): string[] => textsIn(value).filter(isShortId);
 
 const readDeliveries = (body: unknown): EdgeDelivery[] => {
   const isDelivery = (value: unknown): value is EdgeDelivery => {
     const { playbackId, rendition, file, count, bytes } = (value ?? {}) as Record<string, unknown>;
     const areNames = [playbackId, rendition, file].every((name) => typeof name === 'string');
-    return areNames && [count, bytes].every((number) => Number.isSafeInteger(number) && (number as number) > 0);
+    const areNumbers = [count, bytes].every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
+    return areNames && areNumbers && (bytes as number) > 0;
   };
   if (!Array.isArray(body) || body.length > MAX_EDGE_DELIVERIES || !body.every(isDelivery))
     throw invalidParameters('The deliveries are invalid');
@@ -59,6 +64,7 @@ export const edgeOriginRoutes = (deps: EdgeOriginDeps): FastifyPluginAsync => {
       const asked = (request.body ?? {}) as Lookup;
       const playbackIds = await Promise.all(idsIn(asked.playbackIds).map((id) => playables.find(id)));
       const [keyIds, restrictionIds] = [idsIn(asked.signingKeys), idsIn(asked.playbackRestrictions)];
+      const environmentIds = environmentsIn(asked.publicRestrictions);
       return {
         playbackIds: playbackIds.flatMap((playable) => {
           if (!playable) return [];
@@ -67,6 +73,8 @@ export const edgeOriginRoutes = (deps: EdgeOriginDeps): FastifyPluginAsync => {
         }),
         signingKeys: keyIds.length > 0 ? await rows.signingKeys(keyIds) : [],
         playbackRestrictions: restrictionIds.length > 0 ? await rows.playbackRestrictions(restrictionIds) : [],
+        publicRestrictions: environmentIds.length > 0 ? await rows.publicRestrictions(environmentIds) : [],
+        budgets: asked.budgets === true ? await deps.spentBudgets() : [],
       };
     });
 

@@ -3,6 +3,8 @@ import type { AssetKeys, ContentKeys } from '../../domain/drm/content-keys.js';
 import { clearKeyLicense, fairplayCertificate, forwardChallenge, isLicensedSystem } from '../../domain/drm/license.js';
 import type { AccessCheck } from '../../domain/playback/access-check.js';
 import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
+import type { BudgetLimits } from '../../domain/usage/budget-limits.js';
+import { budgetSpent } from '../../domain/usage/spent-budget.js';
 import { invalidParameters, KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import type { ServiceCaller } from '../../net/call-service.js';
@@ -24,6 +26,7 @@ export interface LicenseDeps {
   readonly access: Pick<AccessCheck, 'check'>;
   readonly contentKeys: Pick<ContentKeys, 'get'>;
   readonly services: ServiceCaller;
+  readonly budgets: Pick<BudgetLimits, 'of'>;
 }
 
 /** Challenges have a few KiB. */
@@ -34,7 +37,13 @@ type Request<P> = FastifyRequest<{ Params: P; Querystring: Query; Body: Buffer |
 type Handler<P> = (request: Request<P>, reply: FastifyReply) => Promise<unknown>;
 
 /** What players request before they can decrypt: licenses, and the FairPlay certificate. */
-export const licenseRoutes = ({ playables, access, contentKeys, services }: LicenseDeps): FastifyPluginAsync => {
+export const licenseRoutes = ({
+  playables,
+  access,
+  contentKeys,
+  services,
+  budgets,
+}: LicenseDeps): FastifyPluginAsync => {
   const openLicense = async (request: FastifyRequest, playbackId: string): Promise<AssetKeys> => {
     const playable = await playables.find(playbackId);
     if (!playable) throw new KinoraError('not_found');
@@ -43,6 +52,7 @@ export const licenseRoutes = ({ playables, access, contentKeys, services }: Lice
     const viewer = accessRequest(request);
     if (!lastOf(viewer.query.token)) throw invalidParameters('Token is missing');
     await access.check(playable, viewer, 'd');
+    if (budgets.of(playable) === 'stop') throw budgetSpent();
     // A live stream has keys only while an asset is recorded.
     if (playable.status !== 'ready' || !(playable.plan ?? playable.live)) throw notReady(playable);
     return contentKeys.get(drmConfigurationId, playable.assetId);

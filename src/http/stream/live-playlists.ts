@@ -85,7 +85,7 @@ export class LivePlaylists {
       if (isRangeOver(live, state, range)) throw invalidParameters('The recording has nothing of the clip');
       throw new KinoraError('asset_not_ready', { messages: ['The clip has not started yet'] });
     });
-    if (!access.signed && place && isReached) {
+    if (!access.isPrivate && place && isReached) {
       // Whoever asks for the same gets something newer from the next request.
       reply.header('cache-control', `public, max-age=${live.times.targetSeconds}`);
     }

@@ -5,6 +5,7 @@ import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import { isInLiveClip, type LivePlayable, liveRange } from '../../domain/playback/write-live-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
 import type { Delivery, DeliveryCounter } from '../../domain/usage/delivery-counter.js';
+import { partOf } from '../../domain/usage/segment-delivery.js';
 import { KinoraError } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import type { LivePart, LiveSegment, LiveTrackInfo, LiveTrackState } from '../../media/live/live-track.js';
@@ -70,8 +71,9 @@ export class LiveSegments {
     const sent = { etag, sizeBytes: bytes.length, acquire: async () => ({ bytes, release: () => undefined }) };
     const type = kind === 'text' ? WEBVTT : `${kind}/mp4`;
     return sendFile(request, reply, sent, type, (sizeBytes, isWhole) => {
-      const isCounted = isWhole && sizeBytes === bytes.length && !isEdge?.(request.headers[EDGE_HEADER]);
-      const delivered = isCounted ? deliveryOf(live, state, target) : undefined;
+      const isCounted = sizeBytes > 0 && !isEdge?.(request.headers[EDGE_HEADER]);
+      const whole = isCounted ? deliveryOf(live, state, target) : undefined;
+      const delivered = isWhole && sizeBytes === bytes.length ? whole : whole && partOf(whole);
       if (delivered) deliveries.count({ environmentId: playable.environmentId, ...delivered, bytes: sizeBytes });
     });
   }
@@ -137,15 +139,19 @@ export const liveDelivery = (
   return target && state && deliveryOf(live, state, target);
 };
 
-/** Segments and parts with frames count, or those with audio if there is no video. */
+/**
+ * Segments and parts with frames have playing time, or those with audio if there is no video; other
+ * audio only counts its bytes.
+ */
 const deliveryOf = (
   live: LiveFeed,
   { info, segments }: LiveTrackState,
   { kind, segment: number, part }: LiveFile,
 ): Omit<Delivery, 'environmentId' | 'bytes'> | undefined => {
   const segment = segments[number - (segments[0]?.number ?? 0)];
-  const isCounted = info.kind === 'video' || live.trackNames.every((name) => live.track(name)?.info.kind === 'audio');
-  if (kind === 'init' || !segment || !isCounted) return undefined;
+  if (kind !== 'media' || !segment) return undefined;
+  const plays = info.kind === 'video' || live.trackNames.every((name) => live.track(name)?.info.kind === 'audio');
+  if (!plays) return { assetId: live.assetId, tier: 'audio-only', seconds: 0 };
   const sumOf = (parts: readonly LivePart[]): number =>
     parts.reduce((sum, { durationTicks }) => sum + durationTicks, 0);
   const startTicks = segment.startTicks + sumOf(segment.parts.slice(0, part ?? 0));

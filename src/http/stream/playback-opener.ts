@@ -2,8 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Access, AccessCheck, AccessRequest } from '../../domain/playback/access-check.js';
 import { isOnAir, type Playable, type PlayableFinder } from '../../domain/playback/playable-finder.js';
 import type { LivePlayable } from '../../domain/playback/write-live-playlist.js';
-import type { ReadyPlayable } from '../../domain/playback/write-playlist.js';
+import { IMAGES_RENDITION, type ReadyPlayable } from '../../domain/playback/write-playlist.js';
 import type { Audience } from '../../domain/signing/verify-token.js';
+import type { BudgetLimits } from '../../domain/usage/budget-limits.js';
+import { budgetSpent, STEPPED_DOWN_LINES } from '../../domain/usage/spent-budget.js';
 import { KinoraError } from '../../lib/errors.js';
 
 /** What an admitted viewer may access. */
@@ -36,6 +38,7 @@ export const requireReady = <T extends OpenedPlayback>(opened: T): T => {
 export class PlaybackOpener {
   readonly #playables: Pick<PlayableFinder, 'find'>;
   readonly #access: Pick<AccessCheck, 'check' | 'checkChild'>;
+  readonly #budgets: Pick<BudgetLimits, 'of'>;
   readonly #cacheTag: string | undefined;
 
   /**
@@ -45,10 +48,12 @@ export class PlaybackOpener {
   constructor(
     playables: Pick<PlayableFinder, 'find'>,
     access: Pick<AccessCheck, 'check' | 'checkChild'>,
+    budgets: Pick<BudgetLimits, 'of'>,
     cacheTag?: string,
   ) {
     this.#playables = playables;
     this.#access = access;
+    this.#budgets = budgets;
     this.#cacheTag = cacheTag;
   }
 
@@ -89,8 +94,7 @@ export class PlaybackOpener {
     playbackId: string,
     child: string,
   ): Promise<OpenedPlayback> {
-    const playable = await this.#find(reply, playbackId);
-    const access = await this.#access.checkChild(playable, accessRequest(request), child);
+    const { playable, access } = await this.#checkChild(request, reply, playbackId, child);
     if (!isReady(playable)) throw notReady(playable);
     return { playable, access };
   }
@@ -102,8 +106,7 @@ export class PlaybackOpener {
     playbackId: string,
     child: string,
   ): Promise<OpenedPlayback<LivePlayable>> {
-    const playable = await this.#find(reply, playbackId);
-    const access = await this.#access.checkChild(playable, accessRequest(request), child);
+    const { playable, access } = await this.#checkChild(request, reply, playbackId, child);
     if (hasBroadcast(playable)) return { playable, access };
     if (!isReady(playable)) throw notReady(playable);
     throw new KinoraError('not_found', { messages: ['The broadcast is over: load the playlist of the asset again'] });
@@ -117,7 +120,27 @@ export class PlaybackOpener {
     child?: string,
   ): Promise<OpenedPlayback<Playable>> {
     const playable = await this.#find(reply, playbackId);
-    return { playable, access: await this.#access.check(playable, accessRequest(request), audience, child) };
+    const access = await this.#access.check(playable, accessRequest(request), audience, child);
+    return { playable, access: this.#admit(reply, playable, access, audience) };
+  }
+
+  async #checkChild(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    playbackId: string,
+    child: string,
+  ): Promise<OpenedPlayback<Playable>> {
+    const playable = await this.#find(reply, playbackId);
+    const access = await this.#access.checkChild(playable, accessRequest(request), child);
+    return { playable, access: this.#admit(reply, playable, access, isImageChild(child) ? 's' : 'v') };
+  }
+
+  /** Pages go on showing images of what they can't play; the budget does not count them. */
+  #admit(reply: FastifyReply, playable: Playable, access: Access, audience: Audience): Access {
+    if (access.isPrivate) reply.header('cache-control', 'private, no-cache');
+    const limit = audience === 'v' ? this.#budgets.of(playable) : undefined;
+    if (limit === 'stop') throw budgetSpent();
+    return limit === 'step_down' ? { ...access, maxLines: STEPPED_DOWN_LINES } : access;
   }
 
   async #find(reply: FastifyReply, playbackId: string): Promise<Playable> {
@@ -128,6 +151,8 @@ export class PlaybackOpener {
     return playable;
   }
 }
+
+const isImageChild = (child: string): boolean => child.split('/')[1] === IMAGES_RENDITION;
 
 const hasBroadcast = (playable: Playable): playable is LivePlayable => playable.live !== undefined;
 
@@ -142,11 +167,12 @@ export const notReady = (playable: Playable): KinoraError => {
   return new KinoraError('asset_not_ready');
 };
 
-export const accessRequest = ({ query, headers }: FastifyRequest): AccessRequest => ({
+export const accessRequest = ({ query, headers, host }: FastifyRequest): AccessRequest => ({
   query: query as AccessRequest['query'],
   referer: headers.referer,
   origin: headers.origin,
   userAgent: headers['user-agent'],
+  host,
 });
 
 /**
@@ -156,7 +182,7 @@ const EARLY_MAX_AGE_SECONDS = 5;
 
 /** `Cache-Control` for responses that may be cached for `maxAgeSeconds` once the asset is ready. */
 export const cacheFor = ({ playable, access }: OpenedPlayback<Playable>, maxAgeSeconds: number): string =>
-  `${access.signed ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
+  `${access.isPrivate ? 'private' : 'public'}, max-age=${playable.early ? EARLY_MAX_AGE_SECONDS : maxAgeSeconds}`;
 
 /**
  * Rendition playlists of a ready asset never change; what is deleted must disappear within a
@@ -167,11 +193,11 @@ const PLAYLIST_MAX_AGE_SECONDS = 60;
 /** Lets shared caches keep the playlist of a rendition, if it is public and complete. */
 export const allowKeepingPlaylist = (reply: FastifyReply, opened: OpenedPlayback): void => {
   const { access, playable } = opened;
-  if (!access.signed && !playable.early) reply.header('cache-control', cacheFor(opened, PLAYLIST_MAX_AGE_SECONDS));
+  if (!access.isPrivate && !playable.early) reply.header('cache-control', cacheFor(opened, PLAYLIST_MAX_AGE_SECONDS));
 };
 
 /** `Cache-Control` for content that never changes under its URL. */
 export const immutableFor = (opened: OpenedPlayback<Playable>): string => {
-  if (opened.access.signed) return cacheFor(opened, 3600);
+  if (opened.access.isPrivate) return cacheFor(opened, 3600);
   return opened.playable.early ? cacheFor(opened, 0) : 'public, max-age=31536000, immutable';
 };

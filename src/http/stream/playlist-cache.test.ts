@@ -6,6 +6,7 @@ const opened = (policy: 'public' | 'signed' = 'public', modifiers: object = {}):
   playable: { policy, meta: {}, tracks: [] } as unknown as OpenedPlayback['playable'],
   access: {
     signed: policy !== 'public',
+    isPrivate: policy !== 'public',
     modifiers: { ...modifiers },
     expiresAtSeconds: undefined,
     childQuery: () => '',

@@ -6,6 +6,7 @@ import { type PreparedText, prepareText } from './send-text.js';
 interface CachedPlaylist {
   readonly base: string;
   readonly origin: string | undefined;
+  readonly maxLines: number | undefined;
   readonly prepared: PreparedText;
 }
 
@@ -31,9 +32,10 @@ export class PlaylistCache {
   get({ playable, access }: OpenedPlayback, base: string, origin: string | undefined, tags?: KeyTags): PreparedText {
     const isCommon = playable.policy === 'public' && Object.keys(access.modifiers).length === 0;
     const cached = isCommon ? this.#playlists.get(playable) : undefined;
-    if (cached?.base === base && cached.origin === origin) return cached.prepared;
+    const { maxLines } = access;
+    if (cached?.base === base && cached.origin === origin && cached.maxLines === maxLines) return cached.prepared;
     const prepared = prepareText(this.#write(playable, access, base, origin, tags));
-    if (isCommon) this.#playlists.set(playable, { base, origin, prepared });
+    if (isCommon) this.#playlists.set(playable, { base, origin, maxLines, prepared });
     return prepared;
   }
 }

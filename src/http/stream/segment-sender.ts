@@ -4,7 +4,7 @@ import { EDGE_HEADER } from '../../domain/edge/edge-token.js';
 import { isInClip } from '../../domain/playback/write-playlist.js';
 import { rejection } from '../../domain/signing/verify-token.js';
 import type { DeliveryCounter } from '../../domain/usage/delivery-counter.js';
-import { segmentDelivery } from '../../domain/usage/segment-delivery.js';
+import { partOf, segmentDelivery } from '../../domain/usage/segment-delivery.js';
 import { type AdditionalRenditions, listVideo } from '../../media/plan/find-segment.js';
 import type { SegmentProducer } from '../../packager/segment-producer.js';
 import { EncryptedSegments } from './encrypted-segments.js';
@@ -66,8 +66,9 @@ export class SegmentSender {
     if (!sent) return reply.hijack();
     reply.header('cache-control', immutableFor(opened));
     return sendFile(request, reply, sent, isVideo ? 'video/mp4' : 'audio/mp4', (bytes, isWhole) => {
-      const isCounted = isWhole && bytes === sent.sizeBytes && !isEdge?.(request.headers[EDGE_HEADER]);
-      const delivered = isCounted ? segmentDelivery(plan, rendition, file, additional) : undefined;
+      const isCounted = bytes > 0 && !isEdge?.(request.headers[EDGE_HEADER]);
+      const whole = isCounted ? segmentDelivery(plan, rendition, file, additional) : undefined;
+      const delivered = isWhole && bytes === sent.sizeBytes ? whole : whole && partOf(whole);
       if (delivered) deliveries.count({ environmentId, assetId, ...delivered, bytes });
     });
   }

@@ -46,6 +46,8 @@ const broadcast = async (streamIds: readonly string[], file: string): Promise<st
     onPlaybackIdDeleted: () => undefined,
     onSigningKeyDeleted: () => undefined,
     onPlaybackRestrictionChanged: () => undefined,
+    onPublicRestrictionChanged: () => undefined,
+    onBudgetChanged: () => undefined,
   };
   const states = new LiveStates(context);
   const clipIds: string[] = [];

@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { wireFormat } from '#kinora/api/wire-format.js';
 import { SegmentStore } from '#kinora/cache/segment-store.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
@@ -16,7 +17,9 @@ import { AccessCheck, accessRowsOf } from '#kinora/domain/playback/access-check.
 import type { LiveFeeds } from '#kinora/domain/playback/live-feed.js';
 import { PlayableFinder } from '#kinora/domain/playback/playable-finder.js';
 import { type OpenRendition, RenditionOpener } from '#kinora/domain/renditions/open-rendition.js';
+import { BudgetLimits } from '#kinora/domain/usage/budget-limits.js';
 import { DeliveryCounter } from '#kinora/domain/usage/delivery-counter.js';
+import { reportBudgets } from '#kinora/domain/usage/report-budgets.js';
 import { EarlySources } from '#kinora/early/sources.js';
 import { imageRoutes } from '#kinora/http/image/image-routes.js';
 import { licenseRoutes } from '#kinora/http/stream/license-routes.js';
@@ -106,6 +109,8 @@ export const startPlayback = async ({
   let deliveries: DeliveryCounter | undefined;
   let openRendition: OpenRendition | undefined;
   let contentKeys: ContentKeys | undefined;
+  let budgets: BudgetLimits | undefined;
+  const limits: Pick<BudgetLimits, 'of'> = { of: (owner) => budgets!.of(owner) };
   const services = new ServiceClient({
     allowPrivate: allowServices,
     ...(serviceLimitMs !== undefined && { limitMs: serviceLimitMs }),
@@ -119,18 +124,20 @@ export const startPlayback = async ({
   };
   const deferredAccess: Pick<
     AccessCheck,
-    'check' | 'checkChild' | 'forgetSigningKey' | 'forgetPlaybackRestriction' | 'expireAll'
+    | ('check' | 'checkChild')
+    | ('forgetSigningKey' | 'forgetPlaybackRestriction' | 'forgetPublicRestriction' | 'expireAll')
   > = {
     check: (...of) => access!.check(...of),
     checkChild: (...of) => access!.checkChild(...of),
     forgetSigningKey: (id) => access!.forgetSigningKey(id),
     forgetPlaybackRestriction: (id) => access!.forgetPlaybackRestriction(id),
+    forgetPublicRestriction: (id) => access!.forgetPublicRestriction(id),
     expireAll: () => access!.expireAll(),
   };
   const api = await startApi({
     ...options,
     streamPlugin: async (scope) => {
-      const opener = new PlaybackOpener(playables, deferredAccess);
+      const opener = new PlaybackOpener(playables, deferredAccess, limits);
       const count = (sent: Parameters<DeliveryCounter['count']>[0]) => deliveries!.count(sent);
       await scope.register(
         streamRoutes({
@@ -145,11 +152,15 @@ export const startPlayback = async ({
           contentKeys: deferredKeys,
         }),
       );
-      await scope.register(licenseRoutes({ playables, access: deferredAccess, contentKeys: deferredKeys, services }));
+      await scope.register(
+        licenseRoutes({ playables, access: deferredAccess, contentKeys: deferredKeys, services, budgets: limits }),
+      );
       await scope.register(imageRoutes({ opener, images }));
     },
     onSigningKeyDeleted: deferredAccess.forgetSigningKey,
     onPlaybackRestrictionChanged: deferredAccess.forgetPlaybackRestriction,
+    onPublicRestrictionChanged: deferredAccess.forgetPublicRestriction,
+    onBudgetChanged: () => void budgets?.refresh(),
   });
   const installationSecret = await getInstallationSecret(api.database.queryable);
   access = new AccessCheck({
@@ -165,7 +176,13 @@ export const startPlayback = async ({
     ...{ database: api.database, clock: api.clock, early: earlySources, feeds },
     maxBytes: 2 ** 24,
   });
-  deliveries = new DeliveryCounter({ database: api.database, clock: systemClock, logger, writeMs: 100 });
+  deliveries = new DeliveryCounter({ database: api.database, clock: api.clock, logger, writeMs: 100 });
+  budgets = new BudgetLimits({
+    read: (now) => reportBudgets({ database: api.database, clock: api.clock, wire: wireFormat }, now),
+    clock: api.clock,
+    logger,
+    readMs: 100,
+  });
   const db = api.database.queryable;
   const drmConfigurationId = await createDrmConfiguration(
     api.database,
@@ -262,6 +279,7 @@ export const startPlayback = async ({
     },
     async stop() {
       await deliveries!.stop();
+      await budgets!.stop();
       await api.stop();
       producer.stop();
       await cache.stop();

@@ -51,6 +51,8 @@ interface ApiOptions
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
   readonly onSigningKeyDeleted?: (signingKeyId: string) => void;
   readonly onPlaybackRestrictionChanged?: (restrictionId: string) => void;
+  readonly onPublicRestrictionChanged?: (environmentId: string) => void;
+  readonly onBudgetChanged?: () => void;
 }
 
 export type Api = Awaited<ReturnType<typeof startApi>>;
@@ -91,6 +93,8 @@ export const startApi = async ({
     onPlaybackIdDeleted: (playbackId) => void forgotten.push({ playbackId }),
     onSigningKeyDeleted: (signingKeyId) => void forgotten.push({ signingKeyId }),
     onPlaybackRestrictionChanged: (restrictionId) => void forgotten.push({ restrictionId }),
+    onPublicRestrictionChanged: (environmentId) => void forgotten.push({ publicRestrictionOf: environmentId }),
+    onBudgetChanged: () => undefined,
   };
   const blobs = new DiskBlobStore(blobDir);
   const files = new UploadFiles({ context: domain, blobs, logger });

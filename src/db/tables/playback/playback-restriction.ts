@@ -72,6 +72,45 @@ export const findPlaybackRestrictionRules = (
     .where(sql<boolean>`id = any(${sql.val(ids)}::text[])`)
     .execute();
 
+export interface PublicRestriction {
+  readonly environmentId: string;
+  readonly restrictionId: string | null;
+}
+
+/** The restrictions of the public playback IDs of environments; a row for each that exists. */
+export const findPublicRestrictions = (
+  db: Queryable,
+  environmentIds: readonly string[],
+): Promise<PublicRestriction[]> =>
+  db
+    .selectFrom('environment')
+    .select(['id as environmentId', 'public_restriction_id as restrictionId'])
+    .where(sql<boolean>`id = any(${sql.val(environmentIds)}::text[])`)
+    .execute();
+
+/** Null allows everyone again. False when the environment has no such restriction. */
+export const updatePublicRestriction = async (
+  db: Queryable,
+  environmentId: string,
+  restrictionId: string | null,
+): Promise<boolean> => {
+  let update = db
+    .updateTable('environment')
+    .set({ public_restriction_id: restrictionId })
+    .where('id', '=', environmentId);
+  if (restrictionId !== null)
+    update = update.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('playback_restriction')
+          .select('id')
+          .where('id', '=', restrictionId)
+          .where('environment_id', '=', environmentId)
+          .forKeyShare(),
+      ),
+    );
+  return (await update.executeTakeFirst()).numUpdatedRows > 0n;
+};
+
 /** Replaces only the given parts. Undefined when the environment has no such restriction. */
 export const updatePlaybackRestriction = (
   db: Queryable,
@@ -92,12 +131,24 @@ export const updatePlaybackRestriction = (
     .returningAll()
     .executeTakeFirst();
 
+/** The SQLSTATE code. */
+const FOREIGN_KEY_VIOLATION = '23503';
+
 /** False when the environment has no such restriction. */
-export const removePlaybackRestriction = async (db: Queryable, environmentId: string, id: string): Promise<boolean> => {
-  const result = await db
-    .deleteFrom('playback_restriction')
-    .where('id', '=', id)
-    .where('environment_id', '=', environmentId)
-    .executeTakeFirst();
-  return result.numDeletedRows > 0n;
+export const removePlaybackRestriction = async (
+  db: Queryable,
+  environmentId: string,
+  id: string,
+): Promise<boolean | 'in use'> => {
+  try {
+    const result = await db
+      .deleteFrom('playback_restriction')
+      .where('id', '=', id)
+      .where('environment_id', '=', environmentId)
+      .executeTakeFirst();
+    return result.numDeletedRows > 0n;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) return 'in use';
+    throw error;
+  }
 };

@@ -5,8 +5,8 @@ import type { Row } from '../../schema.js';
 export type DeliveredMinute = Omit<Row<'delivery_usage'>, 'minutes'>;
 
 /**
- * Adds to the delivered totals of each asset and minute, and of parts of assets, all in one
- * statement.
+ * Adds to the delivered totals of each asset and minute, of parts of assets and of budgets, all in
+ * one statement.
  */
 export const addDeliveries = async (
   db: Queryable,
@@ -14,18 +14,38 @@ export const addDeliveries = async (
   parts: readonly Row<'delivery_part'>[],
 ): Promise<void> => {
   // A row for a deleted environment or asset would fail on every attempt, together with all other
-  // rows, so such rows are skipped.
+  // rows, so such rows are skipped. Budgets are locked in order, because several servers write.
   await sql`
-    with totals as (
-      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
-      select counted.* from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
+    with counted as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
         environment_id text, asset_id text, minute timestamptz, tier text,
         delivered_seconds double precision, delivered_bytes bigint
       )
+    ), totals as (
+      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
+      select counted.* from counted
       where exists (select from environment where id = counted.environment_id)
       on conflict (environment_id, asset_id, minute, tier) do update set
         delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
         delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes
+    ), budget as (
+      select id, environment_id, asset_id, period from delivery_budget
+      where environment_id in (select environment_id from counted)
+        and (asset_id is null or asset_id in (select asset_id from counted))
+      order by id for no key update
+    ), newest as (
+      select distinct on (budget.id) budget.id, date_trunc(budget.period, counted.minute, 'UTC') as start,
+        sum(counted.delivered_bytes) as bytes, sum(counted.delivered_seconds) as seconds
+      from budget join counted on counted.environment_id = budget.environment_id
+        and (budget.asset_id is null or counted.asset_id = budget.asset_id)
+      group by budget.id, start order by budget.id, start desc
+    ), spent as (
+      update delivery_budget set
+        period_start = newest.start,
+        reported = case when newest.start = period_start then reported else 0 end,
+        delivered_bytes = newest.bytes + case when newest.start = period_start then delivered_bytes else 0 end,
+        delivered_seconds = newest.seconds + case when newest.start = period_start then delivered_seconds else 0 end
+      from newest where delivery_budget.id = newest.id and newest.start >= period_start
     )
     insert into delivery_part (asset_id, part, seconds)
     select counted.* from jsonb_to_recordset(${JSON.stringify(parts)}::jsonb) as counted (
@@ -99,6 +119,8 @@ const selectUsage = (db: Queryable, { environmentId, from, before, assetId, live
     .where('minute', '>', sql<Date>`${from}::timestamptz - interval '1 day'`)
     .where(sql<boolean>`minute + make_interval(mins => minutes) > ${from}::timestamptz`)
     .where('minute', '<', before)
+    // Others have bytes without playing time.
+    .where('delivered_seconds', '>', 0)
     .where(isReported);
   if (assetId !== undefined) select = select.where('asset_id', '=', assetId);
   if (liveStreamId === undefined) return select;

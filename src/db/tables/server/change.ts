@@ -15,7 +15,9 @@ export interface Change {
     | 'event'
     | 'job'
     | 'signing_key'
-    | 'playback_restriction';
+    | 'playback_restriction'
+    | 'delivery_budget'
+    | 'public_playback';
   /**
    * `created`, `updated`, `deleted`; `delivery` of a webhook; the type of an event; the state of a
    * job.
