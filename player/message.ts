@@ -31,11 +31,14 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 const BAD_TOKEN = 'The link is not valid. Ask whoever sent it for a new one.';
 
+const BUDGET_SPENT = 'This video is not available for now: as much of it was watched as its owner allows.';
+
 /** The sentence for a page that plays nothing. */
 export const messageForState = ({ status, reason, live }: Pick<PageData, 'status' | 'reason' | 'live'>): string => {
   if (live === 'ended') return messageFor('ended');
   if (status === '412') return WAITS[reason] ?? messageFor(status);
   if (status !== '403') return messageFor(status);
+  if (reason === 'The delivery budget is spent') return BUDGET_SPENT;
   return [messageFor(403), reason && (REASONS[reason] ?? BAD_TOKEN)].join(' ').trim();
 };
 

@@ -50,7 +50,7 @@ test('sums by asset, minute and tier, on top of what is already written', async 
   const noon = new Date(Date.UTC(2026, 0, 1, 12));
   expect(await rows()).toEqual([
     { ...shared, minute: noon, tier: '1080p', delivered_seconds: 4, delivered_bytes: 2 ** 34 },
-    { ...shared, minute: noon, tier: '720p', delivered_seconds: 9, delivered_bytes: 2 ** 35 },
+    { ...shared, minute: noon, tier: '720p', delivered_seconds: 9, delivered_bytes: 3 * 2 ** 34 },
     {
       ...shared,
       minute: new Date(noon.getTime() + 60_000),
