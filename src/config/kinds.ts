@@ -109,6 +109,19 @@ export const portOrOff: Kind<number | 'off'> = {
   parse: (value) => (value === 'off' ? value : port.parse(value)),
 };
 
+const factor: Kind<number> = {
+  form: 'number from 0',
+  parse: (value) => {
+    if (/^\d{1,6}(\.\d{1,3})?$/.test(value)) return Number(value);
+    throw wrong('a number from 0, or never', value);
+  },
+};
+
+export const factorOrNever: Kind<number | 'never'> = {
+  form: `${factor.form}, or \`never\``,
+  parse: (value) => (value === 'never' ? value : factor.parse(value)),
+};
+
 export const portRange: Kind<readonly [number, number] | 'any' | 'off'> = {
   form: 'two port numbers such as `50000-50100`, `any` or `off`',
   parse: (value) => {

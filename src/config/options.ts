@@ -11,6 +11,7 @@ import {
   databaseUrl,
   directory,
   durationMs,
+  factorOrNever,
   file,
   headerName,
   host,
@@ -373,6 +374,13 @@ export const options = {
     section: 'Media',
     default: 'basic',
     doc: 'Default `video_quality` of the first environment. Used only when the database is created; change it later with `kinora env update`.',
+  },
+  av1After: {
+    kind: factorOrNever,
+    variable: 'KINORA_AV1_AFTER',
+    section: 'Media',
+    default: 'never',
+    doc: 'When playlists also list a ladder in AV1, which takes about half the bytes: once an asset was delivered so many times its duration within seven days. 0 lists it always, `never` not at all.',
   },
   liveRungs: {
     kind: wholeNumber(0, 8),

@@ -1,6 +1,6 @@
 import type { CacheKey } from '../cache/cache-key.js';
 import { nclxOf } from '../media/codecs/color-names.js';
-import { writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
+import { BT709, writeAudioInit, writeVideoInit } from '../media/mp4/cmaf.js';
 import type { SegmentTarget } from '../media/plan/find-segment.js';
 import {
   type AudioPlan,
@@ -42,13 +42,15 @@ const videoInit = async (
   }
   const avcc = encoder ? (await task.submit(videoConfigJob(video, rendition, encoder))).avcc : rendition.avcc;
   if (avcc === undefined) throw new Error(`rendition ${rendition.name} has neither encoder settings nor avcC`);
+  const record = Buffer.from(avcc, 'base64');
   const bytes = writeVideoInit({
     timescale: video.timescale,
     width,
     height,
-    avcc: Buffer.from(avcc, 'base64'),
-    // A copy keeps the colors of its source, which its own headers describe.
-    ...(encoder && { color: 'bt709' as const }),
+    ...(encoder?.codec === 'av1'
+      ? { codec: encoder.codec, config: record, nclx: BT709 }
+      : // A copy keeps the colors of its source, which its own headers describe.
+        { avcc: record, ...(encoder && { color: 'bt709' as const }) }),
     reorderTicks,
   });
   verifyVideoInit(bytes, video, rendition);

@@ -95,11 +95,18 @@ export const audioChunkJob = (
 
 /**
  * Settings for another try at a segment that is `factor` times larger than its rendition promises:
- * a lower peak and, from the second time on, lower quality, because a lower peak does not limit the
- * first seconds of a rate buffer.
+ * lower quality for AV1, which has no peak; for H.264 a lower peak and, from the second time on,
+ * lower quality, because a lower peak does not limit the first seconds of a rate buffer.
  */
-export const tighterEncoder = (encoder: EncoderSettings, factor: number, attempt: number): EncoderSettings => ({
-  ...encoder,
-  maxRate: Math.floor((encoder.maxRate * 0.9) / factor),
-  crf: Math.min(40, encoder.crf + (attempt > 1 ? 6 : 0)),
-});
+export const tighterEncoder = (encoder: EncoderSettings, factor: number, attempt: number): EncoderSettings =>
+  encoder.codec === 'av1'
+    ? { ...encoder, crf: Math.min(MAX_AV1_CRF, encoder.crf + Math.ceil(AV1_CRF_TO_HALVE * Math.log2(factor)) + 1) }
+    : {
+        ...encoder,
+        maxRate: Math.floor((encoder.maxRate * 0.9) / factor),
+        crf: Math.min(40, encoder.crf + (attempt > 1 ? 6 : 0)),
+      };
+
+const MAX_AV1_CRF = 63;
+/** How much more CRF halves what AV1 takes. */
+const AV1_CRF_TO_HALVE = 9;

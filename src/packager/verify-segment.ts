@@ -1,6 +1,7 @@
 import { KinoraError } from '../lib/errors.js';
 import { AAC_FRAME_SAMPLES } from '../media/codecs/aac.js';
 import { verifyFragment, verifyInit } from '../media/mp4/fragment-verifier.js';
+import { verifyTemporalUnits } from '../media/mp4/verify-temporal-units.js';
 import type { AudioPlan, VideoPlan, VideoRendition } from '../media/plan/plan.js';
 import type { VideoSegmentResult } from '../pool/protocol.js';
 
@@ -24,7 +25,7 @@ const MAX_MISSING = 0.1;
 export const verifyVideoSegment = (
   bytes: Uint8Array,
   video: VideoPlan,
-  { reorderTicks }: VideoRendition,
+  { reorderTicks, width, height, encoder }: VideoRendition,
   number: number,
   result: VideoSegmentResult,
 ): number => {
@@ -36,6 +37,7 @@ export const verifyVideoSegment = (
     firstSync: true,
     ...(reorderTicks !== undefined && { reorderTicks }),
   });
+  if (encoder?.codec === 'av1') verifyTemporalUnits(bytes, { width, height, level: encoder.level });
   const expected = video.frameCounts?.[number] ?? result.frameCount;
   const missing = expected - result.frameCount;
   if (Math.abs(missing) > expected * MAX_MISSING) {

@@ -142,8 +142,8 @@ export interface VideoSegmentResult {
 }
 
 /**
- * The avcC record of an encoded rendition: a pure function of size, rate and settings that needs no
- * source.
+ * The avcC or av1C record of an encoded rendition: a pure function of size, rate and settings that
+ * needs no source.
  */
 export interface VideoConfigJob {
   readonly kind: 'video-config';
@@ -153,7 +153,7 @@ export interface VideoConfigJob {
   readonly encoder: EncoderSettings;
 }
 export interface VideoConfigResult {
-  /** base64 */
+  /** avcC or, for AV1, av1C record, base64. */
   readonly avcc: string;
 }
 

@@ -165,6 +165,7 @@ const watchPlayback = async (
     early: earlySources,
     feeds: live,
     maxBytes: config.planSizeBytes,
+    av1After: config.av1After,
   });
   const access = new AccessCheck({
     rows: accessRowsOf(database),

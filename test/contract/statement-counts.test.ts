@@ -125,7 +125,14 @@ describeOnBothEngines('the number of statements', (database) => {
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const early = { planOf: () => undefined, uploadOf: () => undefined };
     const feeds = { ofAsset: () => undefined, ofStream: () => undefined };
-    const finder = new PlayableFinder({ database: database(), clock, early, feeds, maxBytes: 2 ** 20 });
+    const finder = new PlayableFinder({
+      database: database(),
+      clock,
+      early,
+      feeds,
+      maxBytes: 2 ** 20,
+      av1After: 'never',
+    });
     const findAll = () => Promise.all(playbackIds.map((id) => finder.find(id)));
     const before = await findAll();
     const statements = await statementsOf(async () => {

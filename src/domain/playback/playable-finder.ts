@@ -13,6 +13,7 @@ import {
 import type { Clock } from '../../lib/clock.js';
 import { isId } from '../../lib/ids.js';
 import { LIFETIME_MS, TtlCache } from '../../lib/ttl-cache.js';
+import { withAv1 } from '../../media/plan/av1-ladder.js';
 import {
   type AdditionalRenditions,
   type AlternateAudio,
@@ -46,6 +47,8 @@ export interface Playable {
   readonly tracks: readonly PlayableTrack[];
   /** Present when the asset can be played: it is ready or plays early. */
   readonly plan?: Plan;
+  /** Whether playlists list the AV1 ladder of the plan. */
+  readonly listsAv1?: true;
   /** The asset is preparing but can already be played; the results may still be withdrawn. */
   readonly early?: true;
   /** Of the recording of a broadcast: when its parts were on air. */
@@ -82,6 +85,8 @@ export interface PlayableFinderDeps {
   readonly feeds: LiveFeeds;
   /** The memory for plans. */
   readonly maxBytes: number;
+  /** See `KINORA_AV1_AFTER`. */
+  readonly av1After: number | 'never';
 }
 
 /**
@@ -92,6 +97,7 @@ export class PlayableFinder {
   readonly #db: Queryable;
   readonly #early: EarlyPlans;
   readonly #feeds: LiveFeeds;
+  readonly #av1After: number | 'never';
   /** With its broadcast, which may begin and end while a row is in memory. */
   readonly #onAir = new WeakMap<Playable, Playable>();
   readonly #planSizes = new WeakMap<object, number>();
@@ -99,10 +105,11 @@ export class PlayableFinder {
   /** By asset and track. */
   readonly #alternateAudio: LRUCache<string, AlternateAudio>;
 
-  constructor({ database, clock, early, feeds, maxBytes }: PlayableFinderDeps) {
+  constructor({ database, clock, early, feeds, maxBytes, av1After }: PlayableFinderDeps) {
     this.#db = database.queryable;
     this.#early = early;
     this.#feeds = feeds;
+    this.#av1After = av1After;
     this.#playables = new TtlCache<Playable>({
       load: (ids) => this.#load(ids),
       clock,
@@ -229,7 +236,12 @@ export class PlayableFinder {
       ...(row.recording_times && { recordedSessions: row.recording_times.map(sessionOf) }),
       plan: earlyPlan ?? plan ?? undefined,
       early: earlyPlan && true,
+      ...(plan?.video?.av1 && this.#listsAv1() && { listsAv1: true }),
     };
+  }
+
+  #listsAv1(): boolean {
+    return this.#av1After === 0;
   }
 
   #withBroadcast(playable: Playable): Playable {
@@ -287,5 +299,6 @@ const sessionOf = ({ started_at: startedAt, duration = 0 }: RecordingTime): Reco
   durationSeconds: duration,
 });
 
-/** An original can't be encrypted. */
-const playedPlan = (plan: Plan, policy: Playable['policy']): Plan => (policy === 'drm' ? withoutOriginal(plan) : plan);
+/** Only H.264 can be encrypted. */
+const playedPlan = (plan: Plan, policy: Playable['policy']): Plan =>
+  policy === 'drm' ? withoutOriginal(plan) : withAv1(plan);

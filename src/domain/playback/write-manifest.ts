@@ -25,7 +25,7 @@ export const writeManifest = async (
   base: string,
   keys?: DashInput['keys'],
 ): Promise<string> => {
-  const { plan, meta } = playable;
+  const { plan, meta, listsAv1 } = playable;
   const modifiers = readModifiers(playable, access);
   return dashManifest({
     plan,
@@ -33,6 +33,7 @@ export const writeManifest = async (
     audioTracks: await listWholeAudio(playable, playables),
     textTracks: listText(playable),
     modifiers,
+    listsAv1,
     // Previews are not encrypted, so those of a DRM playback ID are for tokens that ask for them,
     // as in HLS.
     hasPreviews: !playable.early && (playable.policy !== 'drm' || modifiers.rokuTrickPlay),

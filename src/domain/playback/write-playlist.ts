@@ -38,7 +38,7 @@ export const writeMultivariantPlaylist = (
   origin: string | undefined,
   tags?: KeyTags,
 ): string => {
-  const { plan, meta } = playable;
+  const { plan, meta, listsAv1 } = playable;
   const modifiers = readModifiers(playable, access);
   // While the asset plays early it has no previews.
   const rokuTrickPlay = modifiers.rokuTrickPlay && !playable.early;
@@ -51,6 +51,7 @@ export const writeMultivariantPlaylist = (
     audioTracks: listAudio(playable),
     textTracks: listText(playable),
     modifiers: { ...modifiers, rokuTrickPlay },
+    listsAv1,
     sessionKeys: tags?.ofSession(plan.video !== undefined),
     uri: (child) => {
       const segments = child.window && `${child.window.first}-${child.window.end}`;

@@ -12,11 +12,13 @@ import {
   FF_ENCODER_LIBX264,
 } from 'node-av/constants';
 import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
+import { withoutTemporalDelimiters } from '../../media/codecs/av1.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import type { EncoderSettings } from '../../media/plan/plan.js';
 import { planSampleTimes } from '../../media/plan/sample-times.js';
 import type { Rational } from '../../media/source/source-facts.js';
 import { check, cloneFrame, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av.js';
+import { openAv1Encoder, readAv1Config } from './av1-encoder.js';
 
 export interface FragmentEncoderSettings {
   readonly width: number;
@@ -101,8 +103,9 @@ export interface EncoderContextSettings extends Omit<FragmentEncoderSettings, 't
   readonly isLive?: boolean;
 }
 
-/** Opens libx264. The caller frees it with `freeContext`. */
+/** Opens libx264, or the encoder of AV1. The caller frees it with `freeContext`. */
 export const openEncoder = (settings: EncoderContextSettings): CodecContext => {
+  if (settings.encoder.codec === 'av1') return openAv1Encoder(settings, ENCODER_CLOCK);
   const codec = Codec.findEncoderByName(FF_ENCODER_LIBX264);
   if (codec === null) throw failMedia('encode', 'libx264 is missing');
   const { encoder, frameRate } = settings;
@@ -146,9 +149,10 @@ export const openEncoder = (settings: EncoderContextSettings): CodecContext => {
   return context;
 };
 
-/** Reads the avcC record that all fragments with these settings share. */
+/** Reads the avcC or av1C record that all fragments with these settings share. */
 export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => {
   using context = openEncoder(settings);
+  if (settings.encoder.codec === 'av1') return readAv1Config(context);
   const avcc = context.extraData;
   if (avcc === null || avcc[0] !== 1) throw failMedia('open libx264', 'it gave no avcC record');
   return Buffer.from(avcc);
@@ -256,7 +260,8 @@ export class FragmentEncoder {
       const { pts, data, isKeyframe } = this.packet;
       const ticks = this.ticksOf.get(pts);
       if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');
-      this.samples.push({ ticks, data: Buffer.from(data), sync: isKeyframe });
+      const isAv1 = this.settings.encoder.codec === 'av1';
+      this.samples.push({ ticks, data: Buffer.from(isAv1 ? withoutTemporalDelimiters(data) : data), sync: isKeyframe });
       this.packet.unref();
     }
   }

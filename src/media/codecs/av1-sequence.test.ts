@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findSequenceHeader } from './av1.js';
-import { readAv1Sequence } from './av1-sequence.js';
+import { findSequenceHeader, writeAv1c } from './av1.js';
+import { readAv1Format, readAv1Sequence } from './av1-sequence.js';
 
 /** Bits with the most significant one first. */
 const bytesOf = (...fields: readonly (readonly [value: number, bits: number])[]): Uint8Array => {
@@ -66,4 +66,15 @@ describe('a sequence header of AV1', () => {
 test('a record without a header, or with a damaged one, has none', () => {
   for (const record of ['81040c00', '81040c000a8f', '81040c001200'])
     expect(findSequenceHeader(Buffer.from(record, 'hex'))).toBeUndefined();
+});
+
+test('the format of a header is what its record repeats', () => {
+  for (const record of ['81040c000a0e00000024c6abdf00be0404040410', '81000c000a0e000000043cfecc02f81010101040']) {
+    const bytes = Buffer.from(record, 'hex');
+    const written = writeAv1c(bytes.subarray(4))!;
+    expect(Buffer.from(written).toString('hex')).toBe(record);
+  }
+  // Not a whole header, and the header of a still picture.
+  expect(writeAv1c(Buffer.from('0a0e000000', 'hex'))).toBeUndefined();
+  expect(readAv1Format(bytesOf([0, 3], [1, 1], [1, 1], [5, 5], ...size))).toBeUndefined();
 });

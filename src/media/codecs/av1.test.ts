@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasSequenceHeader, readAv1c, withoutTemporalDelimiters } from './av1.js';
+import { hasSequenceHeader, readAv1c, readTemporalUnit, withoutTemporalDelimiters } from './av1.js';
 
 describe('readAv1c', () => {
   test.each([
@@ -35,4 +35,17 @@ test('temporal delimiters are dropped, and nothing else', () => {
   // The last unit may have no length field: it extends to the end.
   const open = Uint8Array.from([...obu(1, 5), 6 << 3, 7, 8]);
   expect(withoutTemporalDelimiters(Uint8Array.from([...obu(2), ...open]))).toEqual(open);
+});
+
+test('a temporal unit tells how many frames it shows', () => {
+  const units = (...parts: number[][]) => readTemporalUnit(Uint8Array.from(parts.flat()));
+  // `show_existing_frame`; an inter frame that is shown; one that is not.
+  const [existing, shown, hidden] = [obu(3, 0x80), obu(6, 0x30), obu(6, 0x20)];
+  expect(units(existing)).toEqual({ shownFrames: 1, hasDelimiter: false });
+  expect(units(hidden, shown)).toEqual({ shownFrames: 1, hasDelimiter: false });
+  expect(units(obu(2), shown, existing)).toEqual({ shownFrames: 2, hasDelimiter: true });
+  expect(units(hidden)!.shownFrames).toBe(0);
+  // Lengths that end elsewhere, and a sequence header that is damaged.
+  expect(units(shown, [0x32, 9, 0])).toBeUndefined();
+  expect(units(obu(1, 5), shown)).toBeUndefined();
 });

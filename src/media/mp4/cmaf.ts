@@ -124,7 +124,7 @@ const writeInit = (track: TrackParts): Uint8Array => {
   ]);
 };
 
-const BT709: Nclx = { primaries: 1, transfer: 1, matrix: 1, fullRange: false };
+export const BT709: Nclx = { primaries: 1, transfer: 1, matrix: 1, fullRange: false };
 
 const colorBox = ({ primaries, transfer, matrix, fullRange }: Nclx): Uint8Array =>
   box('colr', ascii('nclx'), u16(primaries), u16(transfer), u16(matrix), bytesOf(fullRange ? 0x80 : 0));
@@ -137,7 +137,7 @@ const describeCodec = (init: AvcInit | OriginalInit): [string, Uint8Array, Nclx 
 };
 
 /**
- * The init segment of a video rendition: `avc1`, or `hvc1` or `av01` for an original. Pixels are
+ * The init segment of a video rendition: `avc1`, `hvc1` for an original or `av01`. Pixels are
  * square.
  */
 export const writeVideoInit = (init: VideoInit): Uint8Array => {

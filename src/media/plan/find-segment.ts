@@ -48,7 +48,7 @@ export type SegmentTarget =
 
 /** Every video rendition in the plan. */
 export const listVideo = (video: VideoPlan | undefined): readonly VideoRendition[] =>
-  video ? [...video.renditions, ...(video.original ? [video.original] : [])] : [];
+  video ? [...video.renditions, ...(video.original ? [video.original] : []), ...(video.av1 ?? [])] : [];
 
 /** The plan for playback with encrypted renditions only; an original can't be encrypted. */
 export const withoutOriginal = (plan: Plan): Plan => {

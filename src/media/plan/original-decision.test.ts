@@ -3,6 +3,7 @@ import { sourceFacts, steadyIndex, streamIndex, videoFacts } from '../../../test
 import { multivariantPlaylist } from '../playlist/hls.js';
 import { parsePlaybackModifiers } from '../playlist/playback-modifiers.js';
 import type { VideoFacts } from '../source/source-facts.js';
+import { withAv1 } from './av1-ladder.js';
 import { findSegment, withoutOriginal } from './find-segment.js';
 import { type AssetSettings, type PlanInput, planAsset } from './plan-asset.js';
 
@@ -97,32 +98,38 @@ describe('planAsset copies beside the ladder', () => {
 });
 
 describe('the playlist', () => {
-  const variants = (query: Record<string, string> = {}, video: Partial<VideoFacts> = {}) => {
-    const planned = plan(video);
+  const variants = (query: Record<string, string> = {}, video: Partial<VideoFacts> = {}, listsAv1 = false) => {
+    const planned = withAv1(plan(video));
     const modifiers = parsePlaybackModifiers(query, planned.durationSeconds);
     if ('invalid' in modifiers) throw new Error(modifiers.invalid);
     const uri = (child: object) => ('rendition' in child ? String(child.rendition) : '');
-    return multivariantPlaylist({ plan: planned, audioTracks: [], textTracks: [], modifiers, uri }).split('\n');
+    return multivariantPlaylist({
+      ...{ plan: planned, audioTracks: [], textTracks: [], modifiers, listsAv1, uri },
+    }).split('\n');
   };
-  const names = (query: Record<string, string>) => variants(query).filter((line) => /^\d+p/.test(line));
+  const names = (...of: Parameters<typeof variants>) => variants(...of).filter((line) => /^(av1-)?\d+p/.test(line));
 
-  test('has the original behind the H.264 of its size', () => {
-    const lines = variants();
-    expect(names({}).at(-1)).toBe('720p-hevc');
-    expect(names({}).at(-2)).toBe('720p');
-    expect(lines.at(-3)).toBe(
+  test('has HEVC only when it is asked for', () => {
+    expect(names({})).toEqual(['360p', '270p', '480p', '720p']);
+    expect(names({ codecs: 'hevc' })).toEqual(['720p-hevc']);
+    expect(variants({ codecs: 'hevc' }).at(-3)).toBe(
       '#EXT-X-STREAM-INF:BANDWIDTH=245296,AVERAGE-BANDWIDTH=245197,RESOLUTION=1280x720,FRAME-RATE=30.000,CODECS="hvc1.1.6.L120.90",CLOSED-CAPTIONS=NONE',
     );
+    expect(names({ codecs: 'hevc', max_resolution: '480p' })).toEqual(['360p', '270p', '480p']);
   });
-  test('never has it first, nor without the H.264 of its size', () => {
-    expect(names({ rendition_order: 'desc' }).slice(0, 2)).toEqual(['720p', '720p-hevc']);
-    expect(names({ min_resolution: '720p' })).toEqual(['720p', '720p-hevc']);
-    expect(names({ max_resolution: '480p' })).not.toContain('720p-hevc');
+  test('has AV1 of the source behind the rung of its size, when there are rungs', () => {
+    const ladder = ['360p', '270p', '480p', '720p'];
+    expect(names({}, av1)).toEqual(ladder);
+    expect(names({}, av1, true)).toEqual([...ladder, ...ladder.map((name) => `av1-${name}`), '720p-av1']);
+    expect(names({ rendition_order: 'desc', codecs: 'av1' }, av1, true).slice(0, 2)).toEqual(['av1-720p', '720p-av1']);
+    expect(names({ max_resolution: '480p' }, av1, true)).not.toContain('720p-av1');
   });
-  test('tells that HDR is HDR', () => {
+  test('tells that HDR is HDR, and keeps it apart from what is not', () => {
     const color = { primaries: 'bt2020', transfer: 'arib-std-b67', matrix: 'bt2020nc', range: 'tv' };
-    const lines = variants({}, { color, pixelFormat: 'yuv420p10le', profile: 2, bitDepth: 10 });
-    expect(lines.filter((line) => line.includes('VIDEO-RANGE'))).toEqual([expect.stringContaining('VIDEO-RANGE=HLG')]);
+    const hdr = { color, pixelFormat: 'yuv420p10le', profile: 2, bitDepth: 10 };
+    const ranges = (lines: string[]) => lines.filter((line) => line.includes('VIDEO-RANGE'));
+    expect(ranges(variants({ codecs: 'hevc' }, hdr))).toEqual([expect.stringContaining('VIDEO-RANGE=HLG')]);
+    expect(ranges(variants({}, { ...hdr, ...av1 }, true))).toEqual([]);
   });
 });
 

@@ -82,6 +82,11 @@ export interface VideoPlan {
   readonly filters: VideoFilters;
   /** Lowest rung first. */
   readonly renditions: readonly VideoRendition[];
+  /**
+   * The ladder in AV1, lowest rung first, for players that can decode it. Never stored: it follows
+   * from the rest (`planAv1`). Absent where it must not be played.
+   */
+  readonly av1?: readonly VideoRendition[];
   /** The source's own HEVC or AV1, of the size of the top rung, for players that can decode it. */
   readonly original?: OriginalRendition;
   /** Name of the rung that is produced at ingest and listed first. */
@@ -177,11 +182,16 @@ export interface OriginalStream {
 }
 
 export interface EncoderSettings {
+  /** H.264 when absent. */
+  readonly codec?: 'av1';
   readonly preset: string;
   readonly crf: number;
-  /** bit/s over any two seconds. The limit set in the encoder is lower. */
+  /**
+   * bit/s over any two seconds. The limit set in the encoder is lower; that of AV1 has none, and
+   * what is too large is encoded again.
+   */
   readonly maxRate: number;
-  /** H.264 level times ten: 31 is 3.1. */
+  /** Level times ten: 31 is 3.1. */
   readonly level: number;
   /** Frames between those that refer to earlier ones only; 2 when absent, 0 for live streams. */
   readonly bFrames?: number;

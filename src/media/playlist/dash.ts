@@ -6,11 +6,11 @@ import { contentProtection, type DashKey } from './dash-protection.js';
 import { sheetBandwidth, windowStoryboard } from './image-playlist.js';
 import { findDefaultText, type HlsAudioTrack, type HlsChild, type HlsTextTrack } from './multivariant.js';
 import {
-  chooseRenditions,
+  chooseFamilies,
   findSegmentWindow,
   type PlaybackModifiers,
   type SegmentWindow,
-  withOriginal,
+  type VariantFamily,
 } from './playback-modifiers.js';
 import { element, textElement, type XmlAttributes, xmlDocument } from './xml.js';
 
@@ -30,6 +30,8 @@ export interface DashInput {
   readonly audioTracks: readonly DashAudioTrack[];
   readonly textTracks: readonly HlsTextTrack[];
   readonly modifiers: PlaybackModifiers;
+  /** Whether the plan's AV1 ladder is listed. */
+  readonly listsAv1?: boolean | undefined;
   /** Whether the sprite sheet for previews can be had. */
   readonly hasPreviews: boolean;
   /** Present for DRM playback IDs. */
@@ -180,24 +182,22 @@ const segmentAddresses = ({ uri }: Context, child: HlsChild): XmlAttributes => (
 
 const role = (value: string): string => element('Role', { schemeIdUri: ROLE, value });
 
-/**
- * The ladder, and a separate set for an original in another codec. Players may switch between the
- * two.
- */
+/** A set for each codec. Players may switch between the two. */
 const videoSets = (context: Context, video: VideoPlan): ((id: number) => string)[] => {
-  const ladder = chooseRenditions(video, context.modifiers);
-  const originals = withOriginal(video, ladder).filter(isOriginal);
-  const isAlone = originals.length === 0;
-  return [
-    (id) => videoSet(context, video, ladder, { id, ...(!isAlone && { switchesTo: id + 1 }) }),
-    ...originals.map((original) => (id: number) => videoSet(context, video, [original], { id, switchesTo: id - 1 })),
-  ];
+  const families = chooseFamilies(video, context.modifiers, context.listsAv1 ?? false);
+  if (families.length === 1) return [(id) => videoSet(context, video, families[0]!.renditions, { id })];
+  const other = [1, -1];
+  return families.map(
+    ({ renditions }, index) =>
+      (id: number) =>
+        videoSet(context, video, renditions, { id, switchesTo: id + other[index]! }),
+  );
 };
 
 const videoSet = (
   context: Context,
   video: VideoPlan,
-  renditions: readonly VideoRendition[],
+  renditions: VariantFamily['renditions'],
   { id, switchesTo }: { readonly id: number; readonly switchesTo?: number },
 ): string =>
   element(

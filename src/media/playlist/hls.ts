@@ -11,13 +11,7 @@ import {
   quote,
   writeMultivariant,
 } from './multivariant.js';
-import {
-  chooseRenditions,
-  findSegmentWindow,
-  type PlaybackModifiers,
-  type SegmentWindow,
-  withOriginal,
-} from './playback-modifiers.js';
+import { chooseFamilies, findSegmentWindow, type PlaybackModifiers, type SegmentWindow } from './playback-modifiers.js';
 
 /**
  * HLS playlists (RFC 8216, version 7: fragmented MP4), pure: plan, tracks and modifiers in, text
@@ -28,6 +22,8 @@ export interface MultivariantInput
   extends Omit<MultivariantContent, 'isIndependent' | 'hasVideo' | 'variants' | 'modifiers'> {
   readonly plan: Plan;
   readonly modifiers: PlaybackModifiers;
+  /** Whether the plan's AV1 ladder is listed. */
+  readonly listsAv1?: boolean | undefined;
 }
 
 /**
@@ -35,13 +31,14 @@ export interface MultivariantInput
  * the resolution filters.
  */
 export const multivariantPlaylist = (input: MultivariantInput): string => {
-  const { plan, modifiers, audioTracks } = input;
+  const { plan, modifiers, audioTracks, listsAv1 = false } = input;
   const { video } = plan;
   const audio = combine(audioTracks.map(({ audio }) => audio));
   const window = findSegmentWindow(plan, modifiers);
   const uri = (child: HlsChild): string => input.uri(window ? { ...child, window } : child);
   const variants: HlsVariant[] = [];
-  for (const rendition of video ? withOriginal(video, chooseRenditions(video, modifiers)) : [])
+  const families = video ? chooseFamilies(video, modifiers, listsAv1) : [];
+  for (const rendition of families.flatMap(({ renditions }) => renditions))
     variants.push({
       attributes: videoVariant(video!, audio, rendition),
       child: { kind: 'video', rendition: rendition.name },

@@ -1,4 +1,5 @@
 import { AAC_FRAME_SAMPLES } from '../codecs/aac.js';
+import { av1Name } from '../plan/av1-ladder.js';
 import type { OriginalRendition, Plan, VideoPlan, VideoRendition } from '../plan/plan.js';
 import { type RecordedSession, recordedAt } from './program-times.js';
 
@@ -20,7 +21,12 @@ export interface PlaybackModifiers {
   readonly redundantStreams: boolean;
   readonly rokuTrickPlay: boolean;
   readonly addAudioOnly: boolean;
+  /** The only codec to list, where the asset has it. */
+  readonly codecs?: CodecFamily;
 }
+
+/** What players choose between at their start; many stay with it. */
+export type CodecFamily = 'h264' | 'hevc' | 'av1';
 
 /** Segments [first, end) of the grid, which video and audio share. */
 export interface SegmentWindow {
@@ -30,6 +36,7 @@ export interface SegmentWindow {
 
 const RESOLUTION = /^(270|360|480|540|720|1080|1440|2160)p$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+const FAMILIES: readonly unknown[] = ['h264', 'hevc', 'av1'] satisfies CodecFamily[];
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/;
 const TIMES = ['asset_start_time', 'asset_end_time', 'program_start_time', 'program_end_time'] as const;
 const FLAGS = ['redundant_streams', 'roku_trick_play', 'exclude_pdt', 'add_audio_only'] as const;
@@ -75,6 +82,9 @@ export const parsePlaybackModifiers = (
   if (defaultSubtitlesLang !== undefined && !LANGUAGE_TAG.test(defaultSubtitlesLang))
     return bad('default_subtitles_lang');
 
+  const codecs = texts.get('codecs');
+  if (codecs !== undefined && !FAMILIES.includes(codecs)) return bad('codecs');
+
   for (const name of TIMES) if (texts.has(name) && !NUMBER.test(texts.get(name)!)) return bad(name);
   const times = TIMES.map((name) => (texts.has(name) ? Number(texts.get(name)) : undefined));
   const [programStartSeconds, programEndSeconds] = program === 'live' ? times.slice(2) : [];
@@ -99,6 +109,7 @@ export const parsePlaybackModifiers = (
     redundantStreams: BOOLEANS.get(texts.get('redundant_streams') ?? '') === true,
     rokuTrickPlay: BOOLEANS.get(texts.get('roku_trick_play') ?? '') === true,
     addAudioOnly: BOOLEANS.get(texts.get('add_audio_only') ?? '') === true,
+    ...(codecs !== undefined && { codecs: codecs as CodecFamily }),
   };
 };
 
@@ -126,6 +137,7 @@ const KNOWN = [
   'min_resolution',
   'rendition_order',
   'default_subtitles_lang',
+  'codecs',
   ...TIMES,
   ...FLAGS,
 ] as const;
@@ -152,15 +164,47 @@ export const chooseRenditions = <R extends { readonly name: string }>(
   return [start, ...chosen.filter((rendition) => rendition !== start)];
 };
 
+/** Variants in one codec; players that have started with one of them go up and down among them. */
+export interface VariantFamily {
+  readonly renditions: readonly (VideoRendition & Partial<OriginalRendition>)[];
+}
+
 /**
- * Inserts the original after the H.264 variant of the same size, if listed. Never first: not every
- * player can decode it.
+ * What a playlist lists: the H.264 ladder, and after it that in AV1 when it is listed, whole.
+ * hls.js and others never leave the codec that they start with, so a copied original is listed only
+ * among renditions of its codec, or when it is asked for (docs/decisions/0088).
  */
-export const withOriginal = (
-  { renditions, original }: Pick<VideoPlan, 'renditions' | 'original'>,
-  chosen: readonly VideoRendition[],
-): (VideoRendition & Partial<OriginalRendition>)[] =>
-  chosen.flatMap((rendition) => (original && rendition === renditions.at(-1) ? [rendition, original] : [rendition]));
+export const chooseFamilies = (
+  video: VideoPlan,
+  modifiers: Pick<PlaybackModifiers, 'maxResolution' | 'minResolution' | 'descending' | 'codecs'>,
+  listsAv1: boolean,
+): VariantFamily[] => {
+  const ladder = chooseRenditions(video, modifiers);
+  const { original } = video;
+  const hasTop = original !== undefined && ladder.includes(video.renditions.at(-1)!);
+  const rungs = listsAv1 ? (video.av1 ?? []) : [];
+  const av1 = ladder.flatMap(({ name }) => rungs.filter((rung) => rung.name === av1Name(name)));
+  const joins = original?.original.codec === 'av1' && original.original.videoRange === undefined && av1.length > 0;
+  const families: Record<CodecFamily, VariantFamily['renditions']> = {
+    h264: ladder,
+    av1: joins && hasTop ? withOriginal(av1, original) : av1,
+    hevc: [],
+  };
+  if (modifiers.codecs === undefined) return [families.h264, families.av1].flatMap(nonEmpty);
+  const { codecs } = modifiers;
+  const copied = hasTop && original.original.codec === codecs ? [original] : [];
+  const asked = families[codecs].length > 0 ? families[codecs] : copied;
+  return nonEmpty(asked.length > 0 ? asked : families.h264);
+};
+
+const nonEmpty = (renditions: VariantFamily['renditions']): VariantFamily[] =>
+  renditions.length > 0 ? [{ renditions }] : [];
+
+/** The original follows the rung of its size: its rate is higher, and it is never first. */
+const withOriginal = (rungs: readonly VideoRendition[], original: OriginalRendition): VideoRendition[] =>
+  rungs.flatMap((rung) =>
+    rung.width === original.width && rung.height === original.height ? [rung, original] : [rung],
+  );
 
 /**
  * The segments of an instant clip, from the one that contains the start to the one that contains

@@ -7,7 +7,7 @@ import { probe } from '#kinora/engine/analysis/probe.js';
 import { writeVideoSegment } from '#kinora/engine/video/segment.js';
 import { encodeVideoConfig } from '#kinora/engine/video/video-config.js';
 import { nclxOf } from '#kinora/media/codecs/color-names.js';
-import { writeVideoInit } from '#kinora/media/mp4/cmaf.js';
+import { BT709, writeVideoInit } from '#kinora/media/mp4/cmaf.js';
 import { isOriginal, type Plan, type VideoPlan, type VideoRendition } from '#kinora/media/plan/plan.js';
 import { type AssetSettings, planAsset } from '#kinora/media/plan/plan-asset.js';
 import type { SourceFacts } from '#kinora/media/source/source-facts.js';
@@ -138,6 +138,7 @@ export const initOf = (source: PlannedSource, rendition: VideoRendition): Uint8A
     return writeVideoInit({ ...track, codec, config: Buffer.from(config, 'base64'), ...(nclx && { nclx }) });
   }
   const avcc = avccOf(source, rendition);
+  if (rendition.encoder?.codec === 'av1') return writeVideoInit({ ...track, codec: 'av1', config: avcc, nclx: BT709 });
   return writeVideoInit({ ...track, avcc, ...(rendition.kind === 'encode' && { color: 'bt709' as const }) });
 };
 

@@ -54,6 +54,7 @@ type PlaybackOptions = Parameters<typeof startApi>[0] &
     readonly serviceLimitMs?: number;
     /** What is on air. */
     readonly feeds?: LiveFeeds;
+    readonly av1After?: number | 'never';
   };
 
 const NOTHING_ON_AIR: LiveFeeds = { ofAsset: () => undefined, ofStream: () => undefined };
@@ -63,6 +64,7 @@ export const startPlayback = async ({
   serviceLimitMs,
   onFramesLost,
   feeds = NOTHING_ON_AIR,
+  av1After = 'never',
   ...options
 }: PlaybackOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-playback-'));
@@ -175,6 +177,7 @@ export const startPlayback = async ({
   finder = new PlayableFinder({
     ...{ database: api.database, clock: api.clock, early: earlySources, feeds },
     maxBytes: 2 ** 24,
+    av1After: av1After,
   });
   deliveries = new DeliveryCounter({ database: api.database, clock: api.clock, logger, writeMs: 100 });
   budgets = new BudgetLimits({

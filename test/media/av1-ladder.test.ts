@@ -1,0 +1,70 @@
+/** Rungs in AV1 beside the ladder: every frame once, equal bytes, one init segment. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { writeVideoSegment } from '#kinora/engine/video/segment.js';
+import { withAv1 } from '#kinora/media/plan/av1-ladder.js';
+import { verifyVideoInit, verifyVideoSegment } from '#kinora/packager/verify-segment.js';
+import { type EncodedName, fixture } from '../support/media/fixtures.js';
+import { readExactFrames } from '../support/media/measure.js';
+import {
+  initOf,
+  makeSegment,
+  type PlannedSource,
+  planFile,
+  segmentJob,
+  segmentNumbers,
+  withFolder,
+} from '../support/media/video-run.js';
+
+const planned = async (name: EncodedName): Promise<PlannedSource> => {
+  const source = await planFile(await fixture(name), { quality: 'plus' });
+  return { ...source, video: withAv1({ video: source.video }).video };
+};
+
+const NAMES: readonly EncodedName[] = ['h264-aac.mp4', 'vfr.mp4', 'av1-aac.mp4'];
+
+test.each(NAMES)('%s: each frame is shown once, at the time of H.264', async (name) => {
+  const source = await planned(name);
+  const { video } = source;
+  expect(video.av1!.map(({ width, height }) => [width, height])).toEqual(
+    video.renditions.map(({ width, height }) => [width, height]),
+  );
+  const [rung] = video.av1!;
+  const init = initOf(source, rung!);
+  verifyVideoInit(init, video, rung!);
+  const made = segmentNumbers(source).map((number) => {
+    const { bytes, ...result } = makeSegment(source, rung!, number);
+    expect(verifyVideoSegment(bytes, video, rung!, number, result)).toBe(0);
+    return bytes;
+  });
+  const shown = readExactFrames([init, ...made]);
+  const h264 = video.renditions[0]!;
+  const expected = readExactFrames([
+    initOf(source, h264),
+    ...segmentNumbers(source).map((number) => makeSegment(source, h264, number).bytes),
+  ]);
+  // FFmpeg leaves out the last repeats of a frame behind an edit list, which AV1 does not need.
+  const counted = shown.slice(0, expected.length);
+  expect(counted.map(({ counter }) => counter)).toEqual(expected.map(({ counter }) => counter));
+  expect(new Set(shown.map(({ counter }) => counter)).size).toBe(new Set(expected.map(({ counter }) => counter)).size);
+  for (const [frame, { ptsSeconds }] of counted.entries())
+    expect(ptsSeconds).toBeCloseTo(expected[frame]!.ptsSeconds, 3);
+  const alone = made.flatMap((bytes) => readExactFrames([init, bytes]));
+  expect(alone.map(({ digest }) => digest)).toEqual(shown.map(({ digest }) => digest));
+});
+
+describe('a segment', () => {
+  test('has the same bytes with one, two and four threads', async () => {
+    const source = await planned('h264-aac.mp4');
+    const digests = withFolder((folder) =>
+      [1, 2, 4].map((threads) => {
+        const outPath = join(folder, `segment-${threads}`);
+        writeVideoSegment({ ...segmentJob(source, source.video.av1!.at(-1)!, 0, outPath), threads });
+        return readFileSync(outPath);
+      }),
+    );
+    expect(digests[1]!.equals(digests[0]!)).toBe(true);
+    expect(digests[2]!.equals(digests[0]!)).toBe(true);
+  });
+});
