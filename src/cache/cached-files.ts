@@ -9,7 +9,7 @@ import { makeDirectory } from '../lib/make-directory.js';
 import type { Logger } from '../telemetry/logger.js';
 import { type CacheEntry, CacheIndex } from './cache-index.js';
 import { type CacheKey, keyPath, storedName } from './cache-key.js';
-import { type HotContent, HotFiles } from './hot-files.js';
+import { type HotContent, HotFiles, type HotForm } from './hot-files.js';
 import { scanCache } from './scan-cache.js';
 
 export interface CachedFilesOptions {
@@ -27,9 +27,10 @@ export interface CachedFile {
   /** A strong validator, including quotation marks. */
   readonly etag: string;
   /**
-   * The content in memory, for a file that is requested repeatedly. Each call counts as a request.
+   * The content in memory, for a file that is requested repeatedly. Each call counts as a request
+   * for the file, or for a form of it.
    */
-  readonly acquire?: (() => Promise<HotContent | undefined>) | undefined;
+  readonly acquire?: ((form?: HotForm) => Promise<HotContent | undefined>) | undefined;
 }
 
 /** Eviction continues down to this share of the limit, so that not every commit has to evict. */
@@ -177,7 +178,7 @@ export class CachedFiles {
 
   private cachedFile(key: string, { digest, sizeBytes }: CacheEntry): CachedFile {
     const path = this.absolute(key, digest);
-    const acquire = this.hot.isEnabled ? () => this.hot.acquire(path, sizeBytes) : undefined;
+    const acquire = this.hot.isEnabled ? (form?: HotForm) => this.hot.acquire(path, sizeBytes, form) : undefined;
     return { path, sizeBytes, etag: `"${digest}"`, acquire };
   }
 

@@ -337,7 +337,7 @@ export const options = {
     variable: 'KINORA_HOT_SIZE',
     section: 'Storage',
     default: '64MiB',
-    doc: 'Maximum memory for copies of segments that are requested repeatedly, in addition to the disk cache. They are released a minute after their last use. 0 keeps none.',
+    doc: 'Maximum memory for copies of segments that are requested repeatedly, in addition to the disk cache. A segment that viewers with DRM request has one more for each configuration, in its encrypted form. They are released a minute after their last use. 0 keeps none.',
   },
   planSizeBytes: {
     kind: sizeBytes,

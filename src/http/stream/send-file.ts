@@ -1,33 +1,27 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CachedFile } from '../../cache/cached-files.js';
+import type { HotContent } from '../../cache/hot-files.js';
 import { KinoraError } from '../../lib/errors.js';
 import { limitStall } from '../plugins/receive-limit.js';
 import { type ByteRange, matchesEtag } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
 import { requestedRange } from './requested-range.js';
-import {
-  contentIn,
-  contentOf,
-  type ReadContent,
-  type ReadPart,
-  readBytes,
-  readRange,
-  readStream,
-  writeParts,
-} from './write-range.js';
+import { type ReadPart, readBytes, readRange, readStream, writeParts } from './write-range.js';
 
 /**
  * A file, or a file that is sent in another form than it is stored; size and validator are those of
  * the sent form.
  */
-export interface SentFile extends Omit<CachedFile, 'path'> {
+export interface SentFile extends Omit<CachedFile, 'path' | 'acquire'> {
   readonly path?: string;
+  /** The sent form in memory, if it is there. */
+  readonly acquire?: (() => Promise<HotContent | undefined>) | undefined;
   /** Instead of a path; `end` is exclusive. Undefined when the file was deleted. */
   readonly stream?: (range: { readonly start: number; readonly end: number }) => Promise<Readable | undefined>;
-  /** Reads a part in the sent form, from the stored one. */
-  readonly read?: (content: ReadContent, range: ByteRange, buffers: BufferPair) => ReadPart;
+  /** Reads a part in the sent form, from the file at the path. */
+  readonly read?: (file: FileHandle, range: ByteRange, buffers: BufferPair) => ReadPart;
 }
 
 /**
@@ -81,16 +75,13 @@ const openContent = async (reply: FastifyReply, file: SentFile, range: ByteRange
     if (!stream) throw new KinoraError('not_found');
     return { readPart: readStream(stream), close: async () => void stream.destroy() };
   }
-  const { read } = file;
   const hot = await file.acquire?.();
-  if (hot && !read) return { readPart: readBytes(hot.bytes, range), close: async () => hot.release() };
-  const handle = hot ? undefined : await open(file.path!);
+  if (hot) return { readPart: readBytes(hot.bytes, range), close: async () => hot.release() };
+  const handle = await open(file.path!);
   const buffers = reply.server.partBuffers.acquire();
   const close = async () => {
     buffers.release();
-    hot?.release();
-    await handle?.close();
+    await handle.close();
   };
-  if (!read) return { readPart: readRange(handle!, range, buffers), close };
-  return { readPart: read(hot ? contentIn(hot.bytes) : contentOf(handle!), range, buffers), close };
+  return { readPart: (file.read ?? readRange)(handle, range, buffers), close };
 };

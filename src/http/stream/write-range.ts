@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { readFully } from '../../lib/read-fully.js';
 import { whenClosed } from '../plugins/when-closed.js';
 import type { ByteRange } from './byte-range.js';
 import type { BufferPair } from './part-buffers.js';
@@ -20,25 +19,6 @@ export const readRange = (file: FileHandle, { start, end }: ByteRange, buffers: 
     return buffer.subarray(0, bytesRead);
   };
 };
-
-/**
- * Fills `target` with stored content from `position` on.
- * @throws Error when the content ends before
- */
-export type ReadContent = (target: Uint8Array, position: number) => Promise<void>;
-
-export const contentIn =
-  (bytes: Uint8Array): ReadContent =>
-  async (target, position) => {
-    const end = position + target.length;
-    if (end > bytes.length) throw new Error('the content is shorter than it was');
-    target.set(bytes.subarray(position, end));
-  };
-
-export const contentOf =
-  (file: FileHandle): ReadContent =>
-  (target, position) =>
-    readFully(file, target, position);
 
 /** Parts as they arrive. */
 export const readStream = (stream: Readable): ReadPart => {

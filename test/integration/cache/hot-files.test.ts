@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CacheKey } from '#kinora/cache/cache-key.js';
 import type { CachedFile } from '#kinora/cache/cached-files.js';
-import type { HotContent } from '#kinora/cache/hot-files.js';
+import type { HotContent, HotForm } from '#kinora/cache/hot-files.js';
 import { SegmentStore } from '#kinora/cache/segment-store.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
@@ -37,10 +37,15 @@ const get = (number: number, sizeBytes = SIZE_BYTES): Promise<CachedFile> => {
   return store.get(key, ({ commit }) => commit(key, Buffer.alloc(sizeBytes, number + 1)));
 };
 /** As a response does: the file is looked up, sent, and given back. */
-const request = async (number: number, sizeBytes?: number): Promise<boolean> => {
-  const acquired = await (await get(number, sizeBytes)).acquire!();
+const request = async (number: number, sizeBytes?: number, form?: HotForm): Promise<boolean> => {
+  const acquired = await (await get(number, sizeBytes)).acquire!(form);
   acquired?.release();
   return acquired !== undefined;
+};
+/** A form that counts how often it is written. */
+const formOf = (name: string, sizeBytes = SIZE_BYTES) => {
+  const bytes = Buffer.alloc(sizeBytes, name);
+  return { name, sizeBytes, write: vi.fn(async () => bytes) } satisfies HotForm;
 };
 const isKept = async (number: number): Promise<boolean> => (await request(number)) && (await request(number));
 
@@ -86,6 +91,30 @@ test('what a slow reader holds counts until it is given back', async () => {
   expect([await request(8), await request(8)]).toEqual([false, false]);
   acquired[0]!.release();
   expect([await request(8), await request(8)][1]).toBe(true);
+});
+
+test('forms of a file are kept beside it, by the same rules and below the same limit', async () => {
+  const [form, second, large] = [formOf('a'), formOf('b'), formOf('c', SIZE_BYTES + 1)];
+  expect([await isKept(0), await request(0)]).toEqual([false, true]);
+  expect(await request(0, SIZE_BYTES, form)).toBe(false);
+  const file = await get(0);
+  const acquired = await Promise.all(Array.from({ length: 5 }, () => file.acquire!(form)));
+  expect(acquired.map((each) => String(each!.bytes))).toEqual(Array(5).fill('a'.repeat(SIZE_BYTES)));
+  for (const each of acquired) each!.release();
+  expect([await request(0, SIZE_BYTES, second), await request(0, SIZE_BYTES, second)]).toEqual([false, true]);
+  expect([await request(0, SIZE_BYTES, large), await request(0, SIZE_BYTES, large)]).toEqual([false, false]);
+  // Three of eight are held.
+  for (let number = 1; number < 6; number += 1) expect([await request(number), await request(number)][1]).toBe(true);
+  expect([await request(6), await request(6)]).toEqual([false, false]);
+  await store.removeAsset(assetId);
+  expect([await request(0, SIZE_BYTES, form), await request(0, SIZE_BYTES, form)]).toEqual([false, true]);
+  expect([form, second, large].map(({ write }) => write.mock.calls.length)).toEqual([2, 1, 0]);
+});
+
+test('a form that can not be written is read from the disk, and holds no memory', async () => {
+  const form = { name: 'a', sizeBytes: SIZE_BYTES, write: () => Promise.reject(new Error('damaged')) };
+  expect([await request(0, SIZE_BYTES, form), await request(0, SIZE_BYTES, form)]).toEqual([false, false]);
+  for (let number = 1; number < 9; number += 1) expect([await request(number), await request(number)][1]).toBe(true);
 });
 
 test.each([

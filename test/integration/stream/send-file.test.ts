@@ -19,7 +19,6 @@ const numbers = Buffer.from(Uint32Array.from({ length: 2 ** 21 }, (_, index) => 
 const sent: { bytes: number; isWhole: boolean }[] = [];
 let left = 0;
 let released = 0;
-let given = 0;
 let returned = 0;
 let dir: string;
 let port: number;
@@ -81,17 +80,15 @@ beforeAll(async () => {
       throw error;
     });
   });
+  const lowercase = join(dir, 'lowercase');
+  await writeFile(lowercase, 'in memory');
   app.get('/changed', (incoming, reply) => {
-    const release = () => {
-      given += 1;
-    };
-    const acquire = async () => ({ bytes: Buffer.from('in memory'), release });
-    const read: SentFile['read'] = (content, _, buffers) => async () => {
+    const read: SentFile['read'] = (file, _, buffers) => async () => {
       const part = buffers.next().subarray(0, 6);
-      await content(part, 3);
+      await file.read(part, 0, 6, 3);
       return Buffer.from(String(part).toUpperCase());
     };
-    return sendFile(incoming, reply, { path, sizeBytes: 6, etag: '"d"', acquire, read }, 'video/mp4');
+    return sendFile(incoming, reply, { path: lowercase, sizeBytes: 6, etag: '"d"', read }, 'video/mp4');
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
@@ -238,8 +235,7 @@ test('gives content in memory back when its reader leaves', async () => {
   expect(bytes).toBeLessThan(numbers.length);
 });
 
-test('a file that is sent in another form is read from memory, which is given back', async () => {
+test('a file that is sent in another form is changed while it is read', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/changed`);
   expect(await response.text()).toBe('MEMORY');
-  await expect.poll(() => given).toBe(1);
 });

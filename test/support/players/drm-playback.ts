@@ -69,13 +69,14 @@ export const drmPlayback = (origin: string, key: OwnedKey, { drmId, publicId }: 
   };
 };
 
-/** A server with two assets of one source, and what a player sees of the first. */
-export const startDrmPlayback = async () => {
+/** A server with two assets of one source, a signing key, and what a player sees of the first. */
+export const startDrmPlayback = async (options?: Parameters<typeof startPlayback>[0]) => {
   const source = await planFile(await fixture('copy-720p.mp4'), { quality: 'plus' });
-  const server = await startPlayback();
+  const server = await startPlayback(options);
   const [asset, other] = [await server.addAsset(source), await server.addAsset(source)];
   const { id, private_key } = await server.sdk().system.signingKeys.create();
-  return { server, asset, other, play: drmPlayback(server.origin, { keyId: id, keySecret: private_key! }, asset) };
+  const key: OwnedKey = { keyId: id, keySecret: private_key! };
+  return { server, asset, other, key, play: drmPlayback(server.origin, key, asset) };
 };
 
 export type DrmPlayback = ReturnType<typeof drmPlayback>;

@@ -52,6 +52,8 @@ type PlaybackOptions = Parameters<typeof startApi>[0] &
   Pick<SegmentProducerDeps, 'onFramesLost'> & {
     readonly allowServices?: boolean;
     readonly serviceLimitMs?: number;
+    /** Limits what the cache keeps in memory; nothing by default. */
+    readonly hotBytes?: number;
     /** What is on air. */
     readonly feeds?: LiveFeeds;
     readonly av1After?: number | 'never';
@@ -62,6 +64,7 @@ const NOTHING_ON_AIR: LiveFeeds = { ofAsset: () => undefined, ofStream: () => un
 export const startPlayback = async ({
   allowServices = true,
   serviceLimitMs,
+  hotBytes,
   onFramesLost,
   feeds = NOTHING_ON_AIR,
   av1After = 'never',
@@ -72,7 +75,7 @@ export const startPlayback = async ({
   const blobDir = join(dir, 'blobs');
   const cacheDir = join(dir, 'cache');
   const blobs = new DiskBlobStore(blobDir);
-  const cache = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, logger, clock: systemClock });
+  const cache = await SegmentStore.open({ dir: cacheDir, maxBytes: 1e9, hotBytes, logger, clock: systemClock });
   const pool = await MediaPool.start({
     readDirs: [blobDir],
     writeDir: join(cacheDir, 'tmp'),
