@@ -44,6 +44,26 @@ describe('createLogger', () => {
     expect(JSON.stringify(lines).match(/\[secret\]/g)).toHaveLength(4);
   });
 
+  it('hides them in lists, errors and the bindings of children, and changes nothing else', () => {
+    const { lines, logger } = capture();
+    const fields = { list: [{ token: 'hunter2', kept: 1 }], none: undefined, token: undefined };
+    logger.info(fields, 'x');
+    const cause = new KinoraError('unavailable', { details: { attempt: 3 } });
+    logger.error({ err: Object.assign(cause, { password: 'hunter2', nested: { secret: 'hunter2' } }) }, 'x');
+    logger
+      .child({ secret: 'hunter2' })
+      .child({ config: { cookie: 'hunter2' } })
+      .warn({}, 'x');
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(fields.list[0]!.token).toBe('hunter2');
+    expect(lines).toMatchObject([
+      { list: [{ token: '[secret]', kept: 1 }] },
+      { err: { code: 'unavailable', details: { attempt: 3 }, password: '[secret]', nested: { secret: '[secret]' } } },
+      { secret: '[secret]', config: { cookie: '[secret]' } },
+    ]);
+    expect(Object.keys(lines[0]!)).not.toContain('token');
+  });
+
   it('writes an error with its code, details and causes', () => {
     const { lines, logger } = capture();
     const cause = new Error('connection reset');
