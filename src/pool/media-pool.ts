@@ -49,6 +49,11 @@ const BUSY_LIMIT_MS = 10 * 60_000;
  * and the next probe starts immediately.
  */
 const IDLE_LIMIT_MS = 30_000;
+/**
+ * After this long without work, the processes that ingests have used up are replaced, so that the
+ * next one does not wait for their start.
+ */
+const REPLACE_AFTER_MS = 200;
 
 /**
  * The probe of an ingest is followed by two jobs at a time: the sanity check, and the index and the
@@ -90,6 +95,9 @@ export class MediaPool {
   private sequence = 0;
   private isStopped = false;
   private idleTimer: NodeJS.Timeout | undefined;
+  private replaceTimer: NodeJS.Timeout | undefined;
+  /** A fresh process was used up since they were replaced. */
+  private isUsedUp = false;
 
   /** @throws KinoraError `unavailable` when no media process can be started */
   static async start(options: MediaPoolOptions): Promise<MediaPool> {
@@ -165,7 +173,7 @@ export class MediaPool {
   /** Starts the processes that the ingest of a file needs next, unless enough of them wait. */
   prepare(): void {
     if (this.isStopped) return;
-    this.processes.prepare(Math.min(INGEST_PROCESSES, this.options.size - this.running().length));
+    this.startForIngest();
     this.reconcile();
   }
 
@@ -189,7 +197,7 @@ export class MediaPool {
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    clearTimeout(this.idleTimer);
+    this.stopTimers();
     for (const task of [...this.tasks]) this.drop(task, SHUTDOWN);
     await this.processes.stop();
   }
@@ -206,7 +214,7 @@ export class MediaPool {
   /** Starts, resumes and pauses tasks as the scheduler decides. Called after every change. */
   private reconcile(): void {
     if (this.isStopped) return;
-    clearTimeout(this.idleTimer);
+    this.stopTimers();
     for (const { action, job: task } of schedule(this.tasks, this.options.size)) {
       task.state = action === 'pause' ? 'paused' : 'running';
       if (action === 'start') void this.runTask(task);
@@ -214,7 +222,14 @@ export class MediaPool {
       else task.process?.resume();
     }
     this.keepOneWarm();
-    if (this.tasks.size === 0) this.idleTimer = setTimeout(() => this.whenIdle(), IDLE_LIMIT_MS).unref();
+    if (this.tasks.size > 0) return;
+    this.idleTimer = setTimeout(() => this.whenIdle(), IDLE_LIMIT_MS).unref();
+    if (this.isUsedUp) this.replaceTimer = setTimeout(() => this.replaceUsedUp(), REPLACE_AFTER_MS).unref();
+  }
+
+  private stopTimers(): void {
+    clearTimeout(this.idleTimer);
+    clearTimeout(this.replaceTimer);
   }
 
   private async runTask(task: PoolTask): Promise<void> {
@@ -222,6 +237,7 @@ export class MediaPool {
     const background = task.priority >= mediaPriority.background;
     const child = this.processes.acquire({ background, fresh: task.fresh }, this.roomBeside(task, background));
     task.process = child;
+    this.isUsedUp ||= task.fresh;
     const busyMs = child.busyMs;
     const limits = { deadlineMs: task.deadlineMs, cpuMs: cpuLimitOf(task.job, headerCpuMs) };
     const outcome = await child.perform(task.job, limits, { onProgress: task.onProgress });
@@ -271,6 +287,15 @@ export class MediaPool {
 
   private keepOneWarm(): void {
     if (!this.isStopped && this.running().length < this.options.size) this.processes.keepOneWarm();
+  }
+
+  private replaceUsedUp(): void {
+    this.isUsedUp = false;
+    this.startForIngest();
+  }
+
+  private startForIngest(): void {
+    this.processes.prepare(Math.min(INGEST_PROCESSES, this.options.size - this.running().length));
   }
 
   private whenIdle(): void {

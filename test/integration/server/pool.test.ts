@@ -134,6 +134,23 @@ describe('media pool', () => {
     await until(() => processes().filter(({ parent }) => parent === process.pid).length <= 4);
   });
 
+  it('replaces the process of a probe before the next ingest begins', async () => {
+    const { pool, run } = await start({ size: 2, levels: ['none'] });
+    const waiting = (): number[] => processes().flatMap(({ pid, parent }) => (parent === process.pid ? [pid] : []));
+    pool.prepare();
+    const probe = await run('hello', { fresh: true });
+    // Both processes that wait for what follows a probe are used.
+    await Promise.all([1, 2].map(() => run('spin:100')));
+    const others = new Set([probe.pid, ...waiting()]);
+    await until(() => waiting().some((pid) => !others.has(pid)));
+    const prepared = waiting();
+    pool.prepare();
+    expect(waiting()).toEqual(prepared);
+    const next = await run('hello', { fresh: true });
+    expect(others).not.toContain(next.pid);
+    expect(prepared).toContain(next.pid);
+  });
+
   it('runs background work at a lower priority of the system', async () => {
     const { run } = await start();
     expect((await run('hello', { priority: mediaPriority.background })).nice).toBe(10);
