@@ -3,20 +3,20 @@
  * failure is thrown where it is waited for.
  */
 export class PendingWork {
-  private readonly works: Promise<unknown>[] = [];
+  private readonly promises: Promise<unknown>[] = [];
 
   add(work: Promise<unknown>): void {
     work.catch(() => undefined);
-    this.works.push(work);
+    this.promises.push(work);
   }
 
   /** Waits for all of it. */
   async done(): Promise<void> {
-    await Promise.all(this.works);
+    await Promise.all(this.promises);
   }
 
   /** Waits until nothing goes on any more, whether it failed or not. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.works);
+    await Promise.allSettled(this.promises);
   }
 }

@@ -1,6 +1,7 @@
 // Answers what the plan is: where the packets of a file are.
 
 import { buffer } from 'node:stream/consumers';
+import type { PendingWork } from '../../lib/pending-work.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
@@ -23,19 +24,24 @@ export interface IndexedStreams {
 
 /**
  * Reads the index stored under `key`, or has a media process index the file and stores the result.
+ * On a local disk, storing it goes on among `writes` if they are given. From a bucket, what follows
+ * reads it to know which parts of the source it needs.
  */
 export const readIndex = async (
   context: FileContext,
   key: string,
   file: MediaSource,
   source: IndexedStreams,
+  writes?: PendingWork,
 ): Promise<SourceIndex> => {
   const stored = await context.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
   const bytes = await makeIndex(context, file, source);
   // Checked before it is stored: an unreadable index would fail every later run too.
   const index = decodeSourceIndex(bytes);
-  await context.blobs.put(key, bytes);
+  const storing = context.blobs.put(key, bytes);
+  if (writes && context.blobs.isLocal) writes.add(storing);
+  else await storing;
   return index;
 };
 

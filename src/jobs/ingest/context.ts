@@ -8,6 +8,7 @@ import type { FileContext } from '../../early/file/context.js';
 import type { EarlySources } from '../../early/sources.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Limiter } from '../../lib/limiter.js';
+import type { PendingWork } from '../../lib/pending-work.js';
 import type { SourceFetcher } from '../../net/fetch-source.js';
 import type { ImageProducer } from '../../packager/image-producer.js';
 import type { SegmentProducer } from '../../packager/segment-producer.js';
@@ -53,4 +54,10 @@ export interface IngestDeps {
 export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs' | 'pool'> {
   readonly assetId: string;
   readonly row: IngestRow;
+}
+
+/** A run whose source is stored. */
+export interface PrepareContext extends IngestContext {
+  /** Of what is known about the source; they go on beside the next steps until there is a plan. */
+  readonly writes: PendingWork;
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { PendingWork } from '../../lib/pending-work.js';
 import type { Plan } from '../../media/plan/plan.js';
-import type { IngestContext } from './context.js';
+import type { PrepareContext } from './context.js';
 import { savePlan } from './plan.js';
 
 const save = async (endSeconds: number): Promise<Plan[]> => {
@@ -9,9 +10,10 @@ const save = async (endSeconds: number): Promise<Plan[]> => {
     assetId: 'a',
     state: { savePlan: async (_: string, plan: Plan) => saved.push(plan) },
     logger: { info: () => undefined },
+    writes: new PendingWork(),
   };
   const video = { access: 'direct', renditions: [], timescale: 1000, boundaries: [0, 4000, endSeconds * 1000] };
-  await savePlan(context as unknown as IngestContext, { durationSeconds: endSeconds, video } as unknown as Plan);
+  await savePlan(context as unknown as PrepareContext, { durationSeconds: endSeconds, video } as unknown as Plan);
   return saved;
 };
 

@@ -12,7 +12,7 @@ import type { SourceFacts } from '../../media/source/source-facts.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { needsWholeFile } from '../../packager/read-source.js';
 import { concatenatedIndexKey, concatenatedKey, indexKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
+import type { IngestContext, PrepareContext } from './context.js';
 import { withConcatenatedRecordings } from './file/concatenate.js';
 import { describeInputFile } from './file/input-file.js';
 import { measureGain } from './file/measure-gain.js';
@@ -38,7 +38,7 @@ export const ownClipOf = ({ media }: IngestContext['row']): ClipSource | undefin
  * source, a mezzanine is made first.
  */
 export const planSource = async (
-  context: IngestContext,
+  context: PrepareContext,
   file: SourceFile,
   options: PlanOptions = {},
 ): Promise<Planned> => {
@@ -59,12 +59,16 @@ export const planSource = async (
  * Reads the index, which shows whether recordings are joined first, and has the planner decide the
  * rest.
  */
-const decideFromIndex = async (context: IngestContext, file: SourceFile, options: CheckedOptions): Promise<Planned> => {
-  const { assetId, state } = context;
+const decideFromIndex = async (
+  context: PrepareContext,
+  file: SourceFile,
+  options: CheckedOptions,
+): Promise<Planned> => {
+  const { assetId, state, writes } = context;
   const { path, facts, settings } = file;
-  const index = await readIndex(context, indexKey(assetId), file, facts);
+  const index = await readIndex(context, indexKey(assetId), file, facts, writes);
   const reasons = evaluateInput(facts, index, settings.maxResolutionTier);
-  if (reasons) await state.saveReasons(assetId, reasons);
+  if (reasons) writes.add(state.saveReasons(assetId, reasons));
   const planner = new Planner(context);
   const planAsItIs = async () => ({
     plan: await planner.whole(file, index, wholeFileWork(context, file, index, options)),
@@ -76,6 +80,8 @@ const decideFromIndex = async (context: IngestContext, file: SourceFile, options
     if (!copy) return planAsItIs();
     const { formatName, unplayable, otherVideo } = facts;
     const copyFacts = { ...copy.facts, ...(unplayable && { unplayable }), ...(otherVideo && { otherVideo }) };
+    // In place of those of the file itself.
+    await writes.done();
     await state.saveFacts(assetId, copyFacts, describeInputFile({ ...copyFacts, formatName }));
     const copyFile = { path: copy.path, facts: copyFacts, settings };
     const work = wholeFileWork(context, copyFile, copy.index, { knownProblem: options.knownProblem });
@@ -142,8 +148,10 @@ const withOverlaysBelow = (settings: AssetSettings, overlays: ClipSource['overla
 });
 
 /** @throws KinoraError as `checkPlan` */
-export const savePlan = async ({ assetId, state, logger }: IngestContext, plan: Plan): Promise<void> => {
+export const savePlan = async ({ assetId, state, logger, writes }: PrepareContext, plan: Plan): Promise<void> => {
   checkPlan(plan);
+  // A run after a restart that finds a plan expects the rest.
+  await writes.done();
   await state.savePlan(assetId, plan);
   const { access, renditions, copyDecision: copy_decision } = plan.video ?? {};
   const names = renditions?.map(({ name, kind }) => `${name} ${kind}`);

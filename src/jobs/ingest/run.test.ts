@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { quietLogger } from '../../../test/support/logger.js';
 import { KinoraError } from '../../lib/errors.js';
 import { createLimiter } from '../../lib/limiter.js';
-import { quietLogger } from '../../../test/support/logger.js';
 import type { MediaJob } from '../../pool/protocol.js';
 import { runIngest } from './run.js';
 

@@ -11,6 +11,7 @@ import { bucketObjectOf } from '../../lib/bucket-url.js';
 import type { ByteRanges } from '../../lib/byte-ranges.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
+import { PendingWork } from '../../lib/pending-work.js';
 import { type ClipSource, isLiveClip, type StoredClip } from '../../media/plan/clip.js';
 import { afterGrowth } from '../../media/plan/growing-plan.js';
 import type { Plan } from '../../media/plan/plan.js';
@@ -20,7 +21,7 @@ import { needsWholeFile, readSource, type SourceNeed } from '../../packager/read
 import type { MediaSource } from '../../pool/protocol.js';
 import { LINKED_SOURCE, type LocalBlob } from '../../storage/blob-store.js';
 import { concatenatedKey, sourceKey } from '../../storage/keys.js';
-import type { IngestContext } from './context.js';
+import type { IngestContext, PrepareContext } from './context.js';
 import { describeInputFile } from './file/input-file.js';
 import { LongWorkAhead, rejectLongReading } from './long-work.js';
 import { makeReady } from './make-ready.js';
@@ -73,11 +74,17 @@ const prepare = async (
   const planned = await readSource(
     (needed) => openSource(context, needed),
     await partsOf(context),
-    (source) =>
-      prepareSource(context, source, storingOverlays, first).catch((error: unknown) => {
+    async (source) => {
+      const writes = new PendingWork();
+      try {
+        return await prepareSource({ ...context, writes }, source, storingOverlays, first);
+      } catch (error) {
         // Parts can look like a damaged file.
         throw source.staged && isKinoraError(error, 'invalid_input') ? needsWholeFile() : error;
-      }),
+      } finally {
+        await writes.settled();
+      }
+    },
   );
   sideCars.planned(planned.plan);
   await sideCars.stopSoon();
@@ -86,7 +93,7 @@ const prepare = async (
 };
 
 const prepareSource = async (
-  context: IngestContext,
+  context: PrepareContext,
   source: LocalBlob,
   storingOverlays: Promise<readonly StoredOverlay[]>,
   first: FirstSegments,
@@ -133,16 +140,16 @@ const openSource = (
   });
 };
 
-const probeSource = async (context: IngestContext, source: MediaSource): Promise<SourceFacts> => {
+const probeSource = async (context: PrepareContext, source: MediaSource): Promise<SourceFacts> => {
   const facts = await probeFile(context, source, { fresh: true });
-  await context.state.saveFacts(context.assetId, facts, describeInputFile(facts));
+  context.writes.add(context.state.saveFacts(context.assetId, facts, describeInputFile(facts)));
   const { formatName: format, durationSeconds: duration_s } = facts;
   context.logger.info({ format, duration_s, video: facts.video?.codec, audio: facts.audio[0]?.codec }, 'source probed');
   return facts;
 };
 
 /** Uses the plan of an earlier run or makes a new one. */
-const choosePlan = async (context: IngestContext, file: SourceFile, first: FirstSegments): Promise<Planned> => {
+const choosePlan = async (context: PrepareContext, file: SourceFile, first: FirstSegments): Promise<Planned> => {
   const { clip, plan: stored } = context.row.media;
   if (stored) return { plan: stored as unknown as Plan, facts: file.facts };
   try {
@@ -166,7 +173,7 @@ const hasGrown = ({ row: { asset, mainInput } }: IngestContext, { formatName }: 
 
 /** Makes the first segments, by a plan with a mezzanine if they can't be made otherwise. */
 const warm = async (
-  context: IngestContext,
+  context: PrepareContext,
   file: SourceFile,
   planned: Planned,
   first: FirstSegments,
