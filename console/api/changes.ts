@@ -8,7 +8,10 @@ import { sessionQuery } from './session';
  * `['asset', 'list', …]` for a list and `['asset', id, …]` for one of them. Such queries are loaded
  * again after an event.
  */
-const changeTypes = ['asset', 'live_stream', 'upload', 'event', 'webhook', 'job', 'operations'] as const;
+const changeTypes = [
+  ...(['asset', 'live_stream', 'upload', 'event', 'webhook', 'job', 'operations'] as const),
+  ...(['delivery_budget', 'public_playback'] as const),
+] as const;
 
 /** The time in which many events lead to one request. */
 const COLLECT_MS = 400;

@@ -1,5 +1,6 @@
 import { assetCommands } from './commands/asset.js';
 import { backup } from './commands/backup.js';
+import { budgetCommands } from './commands/budget.js';
 import { completion } from './commands/completion.js';
 import { consoleCommand } from './commands/console.js';
 import { doctor } from './commands/doctor.js';
@@ -52,9 +53,17 @@ export const commandGroups: readonly CommandGroup[] = [
       live: 'live streams',
       upload: 'URLs to which others upload',
       'signing-key': 'keys that sign links',
+      budget: 'how much may be delivered',
       import: 'assets and keys of another server',
     },
-    members: { ...assetCommands, ...liveCommands, ...uploadCommands, ...signCommands, ...importCommands },
+    members: {
+      ...assetCommands,
+      ...liveCommands,
+      ...uploadCommands,
+      ...signCommands,
+      ...budgetCommands,
+      ...importCommands,
+    },
   },
   { title: 'Events', summaries: { webhook: 'deliveries of events to a URL' }, members: webhookCommands },
   {

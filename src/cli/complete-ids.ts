@@ -38,6 +38,10 @@ const lists: Readonly<Record<string, (config: Config) => Promise<Candidates>>> =
       id,
       address,
     ]),
+  budget: async (config) =>
+    (await newest<{ id: string; asset_id?: string; status: string }>(config, '/video/v1/delivery-budgets')).map(
+      ({ id, asset_id: assetId, status }) => [id, `${status}: ${assetId ?? 'everything in the environment'}`],
+    ),
   'signing-key': async (config) =>
     (await newest<{ id: string }>(config, '/system/v1/signing-keys')).map(({ id }) => [id, 'signing key']),
   token: async ({ dataDir }) =>

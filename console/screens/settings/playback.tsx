@@ -1,12 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { publicRestrictionQuery, setPublicRestriction } from '../../api/budgets';
 import { usePermission } from '../../api/session';
 import { type PlaybackRestriction, playbackRestrictions, type SigningKey, signingKeys } from '../../api/settings';
 import { formatDate } from '../../lib/format';
-import { CheckField, TextArea } from '../../ui/field';
+import { CheckField, SelectField, TextArea } from '../../ui/field';
 import { FormDialog } from '../../ui/form-dialog';
-import { Page } from '../../ui/page';
+import { Loaded, Page, Section } from '../../ui/page';
 import { NewSecret } from '../../ui/secret';
 import type { Column } from '../../ui/table';
+import { useAction } from '../../ui/use-action';
 import { DrmSection } from './drm';
 import { idColumn, ListSection } from './list-section';
 
@@ -52,7 +55,7 @@ const PlaybackSettings = (): ReactNode => {
         title="Playback restrictions"
         query={playbackRestrictions.query}
         columns={restrictionColumns}
-        empty="A restriction limits signed links to websites and programs that you name."
+        empty="A restriction limits playback to websites and programs that you name: for signed links that name it, or for all public playback IDs."
         action={mayWrite && <AddRestriction />}
         {...(mayWrite && {
           remove: {
@@ -62,11 +65,44 @@ const PlaybackSettings = (): ReactNode => {
           },
         })}
       />
+      <PublicPlayback />
       <DrmSection />
     </Page>
   );
 };
 export default PlaybackSettings;
+
+/** Everyone may play public playback IDs, unless a restriction applies to them. */
+const PublicPlayback = (): ReactNode => {
+  const mayWrite = usePermission('video:write');
+  const { data: restrictions = [] } = useQuery(playbackRestrictions.query);
+  const change = useAction((id: string) => setPublicRestriction(id || null), {
+    refresh: [publicRestrictionQuery.queryKey],
+    done: 'Applies to all public playback IDs within a minute.',
+  });
+  const options = [
+    ['', 'Everyone, on any website'] as const,
+    ...restrictions.map(
+      ({ id, referrer }) => [id, `${referrer.allowed_domains.join(', ') || 'none'} (${id})`] as const,
+    ),
+  ];
+  return (
+    <Section title="Public playback IDs">
+      <Loaded query={publicRestrictionQuery}>
+        {(current) => (
+          <SelectField
+            label="Who may play them"
+            hint="The rules of a playback restriction. Pages of this server may always play. Caches in front of the server keep what they have."
+            options={options}
+            value={current ?? ''}
+            disabled={!mayWrite || change.isPending}
+            onChange={({ target }) => change.mutate(target.value)}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+};
 
 const AddSigningKey = (): ReactNode => (
   <FormDialog

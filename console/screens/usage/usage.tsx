@@ -10,6 +10,7 @@ import { SelectField } from '../../ui/field';
 import { Loaded, Page, Section } from '../../ui/page';
 import { ProgressBar } from '../../ui/status';
 import { type Column, Table } from '../../ui/table';
+import { Budgets } from './budgets';
 import { tiersOf, writeUsageCsv } from './usage-csv';
 
 const WINDOWS = [
@@ -34,6 +35,7 @@ const UsageScreen = (): ReactNode => {
         <SelectField label="Time" options={WINDOWS} value={hours} onChange={({ target }) => setHours(target.value)} />
       }
     >
+      <Budgets />
       <Loaded query={usageQuery(Number(hours))}>
         {(usage) =>
           usage.assets.length === 0 ? (

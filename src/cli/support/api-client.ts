@@ -11,7 +11,11 @@ interface Body<T> {
 }
 
 /** `T` is undefined for answers without a body. */
-export type ApiCall = <T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => Promise<Body<T>>;
+export type ApiCall = <T>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+) => Promise<Body<T>>;
 
 /** The server's largest page. */
 export const PAGE = 100;

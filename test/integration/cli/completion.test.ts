@@ -132,6 +132,8 @@ describe('completion of IDs', () => {
     expect(await lines(['upload', 'cancel', ''])).toEqual([`${upload.id}\twaiting`]);
     const webhook = await made('/system/v1/webhooks', { address: 'http://127.0.0.1:1/hook' });
     expect(await lines(['webhook', 'test', ''])).toEqual([`${webhook.id}\thttp://127.0.0.1:1/hook`]);
+    const budget = await made('/video/v1/delivery-budgets', { period: 'day', bytes: 1e12 });
+    expect(await lines(['budget', 'update', ''])).toEqual([`${budget.id}\twithin: everything in the environment`]);
     const key = await made('/system/v1/signing-keys');
     expect(await lines(['signing-key', 'delete', ''])).toEqual([`${key.id}\tsigning key`]);
     expect((await lines(['token', 'revoke', ''])).join()).toContain(server.token.id);

@@ -112,6 +112,15 @@ const replacements: Readonly<Record<string, () => Promise<Readonly<Record<string
   'signing-key delete': async () => ({
     b3Kx9ePh5ZxzXPsdKK01ZFDgrCJKGqAbCdEfGuPS: (await made('POST', '/system/v1/signing-keys')).id!,
   }),
+  'budget create': async () => {
+    const { data } = (await (await api(server, 'GET', '/video/v1/delivery-budgets')).json()) as {
+      data: { id: string }[];
+    };
+    for (const { id } of data) await api(server, 'DELETE', `/video/v1/delivery-budgets/${id}`);
+    return {};
+  },
+  'budget update': async () => ({ b7RwT2xMc6SbZ8vKq4YnH1mDgJ5eFuA3b7RwT2xM: await budget('1') }),
+  'budget delete': async () => ({ b7RwT2xMc6SbZ8vKq4YnH1mDgJ5eFuA3b7RwT2xM: await budget('2') }),
   'upload cancel': async () => ({
     zd01Pe2bNpYhxbrwYABgFE01twZdtv4M00kts2i0: (await made('POST', '/video/v1/uploads', { new_asset_settings: {} })).id!,
   }),
@@ -119,6 +128,12 @@ const replacements: Readonly<Record<string, () => Promise<Readonly<Record<string
     '6f0a2a3e-3b0e-4a8c-9b1d-2d5a6c7e8f90': (await kinora('token create')).split(':')[0]!,
   }),
   'env update': async () => ({ k3x9ab: JSON.parse(await kinora('env list --json'))[0].id }),
+};
+
+/** Of an asset of its own, because an asset has one for each period. */
+const budget = async (title: string): Promise<string> => {
+  const { id } = await createAsset(server, { inputs: [{ url: `${origin.url}/0` }], meta: { title } });
+  return (await made('POST', '/video/v1/delivery-budgets', { asset_id: id, period: 'day', bytes: 1e12 })).id!;
 };
 
 const drm = async () => ({
