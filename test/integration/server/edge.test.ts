@@ -260,6 +260,52 @@ it('reports to the origin what it has sent', async () => {
   expect(await delivered()).toBeCloseTo(sentSeconds, 1);
 });
 
+it('obeys budgets of the origin, with what it has delivered itself', async () => {
+  const [segment, next] = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+  const budget = { asset_id: assetId, period: 'month', seconds: Math.ceil(sentSeconds) + 1, action: 'stop' };
+  const created = await api(origin, 'POST', '/video/v1/delivery-budgets', budget);
+  const { data } = (await created.json()) as { data: { id: string; status: string } };
+  expect(data.status).not.toBe('spent');
+  for (let seconds = 0; seconds < 2; seconds += secondsOf.get(new URL(segment!).pathname)!) await play(segment!);
+  const stopped = [segment!, next!, `${edge.url}/${publicId}.m3u8`, `${edge.url}/${publicId}.mpd`];
+  for (const url of stopped) await until('the edge stops', async () => (await fetch(url)).status === 403);
+  expect(await refusalOf(segment!)).toEqual(await refusalOf(at(origin, segment!)));
+  expect(((await refusalOf(segment!)) as string[])[1]).toContain('The delivery budget is spent');
+  expect((await fetch(`${edge.url}/${publicId}/thumbnail.jpg?time=2`)).status).toBe(200);
+  expect((await api(origin, 'DELETE', `/video/v1/delivery-budgets/${data.id}`)).status).toBe(204);
+  for (const url of stopped) await until('the edge goes on', async () => (await fetch(url)).status === 200);
+});
+
+it('obeys the restriction of public playback IDs', async () => {
+  const [segment] = await segmentsOf(`${edge.url}/${publicId}.m3u8`);
+  const created = await api(origin, 'POST', '/video/v1/playback-restrictions', {
+    referrer: { allowed_domains: ['www.example.com'] },
+  });
+  const { id } = ((await created.json()) as { data: { id: string } }).data;
+  const restrict = (value: string | null) =>
+    api(origin, 'PUT', '/video/v1/public-playback-restriction', { playback_restriction_id: value });
+  expect((await restrict(id)).status).toBe(200);
+  aheadMs += MINUTE_MS;
+  const good = { referer: 'https://www.example.com/watch' };
+  const thumbnail = `${edge.url}/${publicId}/thumbnail.jpg?time=2`;
+  for (let round = 0; round < 2; round++)
+    for (const url of [segment!, `${edge.url}/${publicId}.m3u8`, `${edge.url}/${publicId}.mpd`, thumbnail]) {
+      const right = await fetch(url, { headers: good });
+      expect([url, right.status, right.headers.get('cache-control')]).toEqual([
+        url,
+        200,
+        expect.stringContaining('private'),
+      ]);
+      for (const headers of [{ referer: 'https://thief.test/' }, undefined])
+        expect([url, (await fetch(url, headers && { headers })).status]).toEqual([url, 403]);
+    }
+  expect(await refusalOf(segment!)).toEqual(await refusalOf(at(origin, segment!)));
+  expect((await restrict(null)).status).toBe(200);
+  aheadMs += MINUTE_MS;
+  expect((await fetch(segment!)).status).toBe(200);
+  await play(segment!);
+});
+
 it('ends playback within a minute when a key is removed', async () => {
   const former = key;
   const [segment] = await signedSegments(edge, 600);

@@ -314,3 +314,19 @@ test('what was sent counts as delivered', async () => {
   };
   await expect.poll(secondsOf).toBeCloseTo(2 + 2 / 3, 3);
 });
+
+test('a budget that is spent stops what is on air, and lets it go on when it is deleted', async () => {
+  const counted = await live.goOnAir(await live.addStream());
+  counted.broadcast.growTo(5);
+  const id = counted.stream.publicId;
+  const paths = [`/${id}.m3u8`, `${media('180p', id)}/playlist.m3u8`, `${media('180p', id)}/0.m4s`];
+  const bytes = (await (await get(`${media('audio', id)}/0.m4s`)).arrayBuffer()).byteLength;
+  const budget = { period: 'day', bytes: bytes + 1000, action: 'stop', asset_id: counted.assetId };
+  const created = await live.server.call('POST', '/video/v1/delivery-budgets', budget);
+  expect(created.status).toBe(201);
+  await (await get(`${media('180p', id)}/0.m4s`)).arrayBuffer();
+  for (const path of paths) await expect.poll(() => statusOf(path)).toMatch(/^403 .*The delivery budget is spent/);
+  expect(await statusOf(`/${onAir.stream.publicId}.m3u8`)).toMatch(/^200/);
+  await live.server.call('DELETE', `/video/v1/delivery-budgets/${(await created.json()).data.id}`);
+  for (const path of paths) await expect.poll(() => statusOf(path)).toMatch(/^200/);
+});
