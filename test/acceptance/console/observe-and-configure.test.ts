@@ -131,6 +131,40 @@ it('the usage is that of the API, as charts and as CSV', async () => {
   await expectAccessible(page);
 });
 
+it('a budget shows what was delivered, is raised and deleted', async () => {
+  const { page } = app;
+  const dialog = page.getByRole('dialog');
+  await app.open('/usage', 'Usage');
+  await page.getByRole('button', { name: 'Add budget' }).click();
+  await dialog.getByLabel('Amount').fill('0');
+  await dialog.getByLabel('When it is spent').selectOption('stop');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByRole('alert').getByText('bytes must be between 1').waitFor();
+  await dialog.getByLabel('Amount').fill('0.000001');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  const row = page.getByRole('row', { name: /a month.*Stop playback/ });
+  await row.waitFor();
+  expect(await row.textContent()).toMatch(/\(\d{3,} %\)/);
+  await expectAccessible(page);
+  const address = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
+  await until('playback stops', async () => (await fetch(address)).status === 403);
+  await page.goto(address.replace('.m3u8', ''));
+  await page.getByText('as much of it was watched as its owner allows').waitFor();
+
+  await app.open('/usage', 'Usage');
+  await page.getByRole('button', { name: 'Change budget' }).click();
+  await dialog.getByLabel('Amount').fill('500');
+  await dialog.getByRole('button', { name: 'Change' }).click();
+  await page.getByRole('row', { name: /500 GB a month.*\(0 %\)/ }).waitFor();
+  await until('playback goes on', async () => (await fetch(address)).status === 200);
+  const [budget] = await listed<{ id: string }>('/video/v1/delivery-budgets');
+  await page.getByRole('button', { name: `Delete ${budget!.id}` }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('A budget limits how much of everything').waitFor();
+  await page.goto(`${server.url}/console/assets/${asset.id}/playback`);
+  await page.getByText('A budget limits how much of this asset').waitFor();
+});
+
 it('keys, restrictions, vocabularies and directives are made and deleted', async () => {
   const { page } = app;
   const dialog = page.getByRole('dialog');
@@ -152,8 +186,19 @@ it('keys, restrictions, vocabularies and directives are made and deleted', async
   await dialog.getByRole('alert').waitFor();
   await dialog.getByLabel('Allowed domains').fill('example.com\n*.example.org');
   await dialog.getByRole('button', { name: 'Add' }).click();
-  await page.getByText('example.com, *.example.org').waitFor();
+  await page.getByRole('cell', { name: 'example.com, *.example.org' }).waitFor();
   await expectAccessible(page);
+  const [restriction] = await listed<{ id: string }>('/video/v1/playback-restrictions');
+  await page.getByLabel('Who may play them').selectOption(restriction!.id);
+  const address = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
+  await until('others are refused', async () => (await fetch(address)).status === 403);
+  await page.reload();
+  await until(
+    'it is selected',
+    async () => (await page.getByLabel('Who may play them').inputValue()) === restriction!.id,
+  );
+  await page.getByLabel('Who may play them').selectOption('');
+  await until('everyone plays', async () => (await fetch(address)).status === 200);
 
   await app.open('/directives', 'Vocabularies and directives');
   await page.getByRole('button', { name: 'Add vocabulary' }).click();
