@@ -30,7 +30,8 @@ const largestOf = async (kinora, master) => {
 
 export const run = async () => {
   const origin = await startOrigin(await movie(60));
-  const kinora = await startKinora();
+  // Both forms of all segments take slightly more than the default of 64 MiB.
+  const kinora = await startKinora({ options: { HOT_SIZE: '128MiB' } });
   try {
     const configuration = execFileSync(
       process.execPath,
