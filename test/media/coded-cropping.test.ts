@@ -79,7 +79,7 @@ describe.each(['h264', 'hevc'] as const)('a red border of 26 pixels that the SPS
         expect(rendition.width / rendition.height, rendition.kind).toBeCloseTo(300 / 236, 1);
       }
       for (const rendition of encoded) {
-        const { bytes } = makeSegment(source, rendition, 0);
+        const { bytes } = await makeSegment(source, rendition, 0);
         const frames = readRgbFrames([initOf(source, rendition), bytes]);
         expect(frames).toHaveLength(10);
         for (const frame of frames) expect(redOf(frame)).toBe(0);

@@ -128,7 +128,7 @@ describe('encrypted samples equal those of shaka-packager', () => {
   test.each(sources)('every rendition of %s', async (name) => {
     const source = await planFile(await fixture(name), { quality: 'plus' });
     for (const rendition of source.video.renditions) {
-      const { bytes } = makeSegment(source, rendition, 0);
+      const { bytes } = await makeSegment(source, rendition, 0);
       expectLikePackager({ init: initOf(source, rendition), segments: [bytes] });
     }
   });

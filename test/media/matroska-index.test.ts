@@ -225,15 +225,15 @@ const rangesOf = async (source: PlannedSource, segment: number): Promise<ByteRan
   return mergeRanges(blocks);
 };
 
-const makeStaged = (source: PlannedSource, segment: number, staged: readonly ByteRange[]): Buffer =>
-  withFolder((folder) => {
+const makeStaged = (source: PlannedSource, segment: number, staged: readonly ByteRange[]): Promise<Buffer> =>
+  withFolder(async (folder) => {
     const bytes = readFileSync(source.path);
     const sparse = Buffer.alloc(bytes.length);
     for (const { start, end } of staged) bytes.copy(sparse, start, start, end);
     const path = join(folder, 'staged.mkv');
     writeFileSync(path, sparse);
     const job = segmentJob(source, source.video.renditions[0]!, segment, join(folder, 'segment'));
-    writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges: staged, version: 0 } } });
+    await writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges: staged, version: 0 } } });
     return readFileSync(job.outPath);
   });
 
@@ -243,8 +243,8 @@ describe.each<FixtureName>(['long-h264-aac.mkv', 'long-vp9-opus.webm'])('%s in p
     for (const segment of [0, 2, source.video.boundaries.length - 2]) {
       const ranges = await rangesOf(source, segment);
       expect(countBytes(ranges)).toBeLessThan(statSync(source.path).size / 2);
-      const whole = makeSegment(source, source.video.renditions[0]!, segment).bytes;
-      expect(makeStaged(source, segment, ranges).equals(whole)).toBe(true);
+      const whole = (await makeSegment(source, source.video.renditions[0]!, segment)).bytes;
+      expect((await makeStaged(source, segment, ranges)).equals(whole)).toBe(true);
     }
   });
 
@@ -259,7 +259,7 @@ describe.each<FixtureName>(['long-h264-aac.mkv', 'long-vp9-opus.webm'])('%s in p
     ]);
     let thrown: unknown;
     try {
-      makeStaged(source, 2, ranges);
+      await makeStaged(source, 2, ranges);
     } catch (error) {
       thrown = error;
     }

@@ -27,7 +27,7 @@ describe('an original has every frame once, in any order of segments', () => {
     verifyVideoInit(init, video, original!);
     const made: Buffer[] = [];
     for (const number of segmentNumbers(source).toReversed()) {
-      const { bytes, sampleCount } = makeSegment(source, original!, number);
+      const { bytes, sampleCount } = await makeSegment(source, original!, number);
       const start = video.boundaries[number]!;
       const durationTicks = video.boundaries[number + 1]! - start;
       const { reorderTicks } = original!;

@@ -19,7 +19,7 @@ const encodeAll = async (name: EncodedName) => {
     const source = await planFile(path, { quality });
     const rung = source.video.renditions.at(-1)!;
     expect(rung).toMatchObject({ kind: 'encode', width: 320, height: 180 });
-    const { bytes } = makeSegment(source, rung, 1);
+    const { bytes } = await makeSegment(source, rung, 1);
     const [start, end] = source.video.boundaries.slice(1);
     const seconds = (end! - start!) / source.video.timescale;
     const frames = readLuma([Buffer.from(initOf(source, rung)), bytes]);
@@ -48,10 +48,10 @@ describe.each([
   });
 });
 
-const sample = ({ path, video, index }: PlannedSource): readonly RateSample[] => {
+const sample = async ({ path, video, index }: PlannedSource): Promise<readonly RateSample[]> => {
   const { formatName, streamIndex, timeBase, frameRate, filters } = video;
   const positions = pickSamplePositions(index.video!, formatName, timeBase);
-  const { samples } = measureComplexity({
+  const { samples } = await measureComplexity({
     kind: 'complexity',
     source: { path, formatName },
     streamIndex,
@@ -89,7 +89,7 @@ test.each<EncodedName>([
   'time-wrap.ts',
 ])('%s can be sampled: its frames are as hard as those of other files', async (name) => {
   const source = await planFile(await fixture(name), { quality: 'plus' });
-  const samples = sample(source);
+  const samples = await sample(source);
   for (const { seconds, keyBytes, otherBytes } of samples) {
     expect(seconds).toBeGreaterThan(0.2);
     expect(seconds).toBeLessThan(1.2);
@@ -99,7 +99,7 @@ test.each<EncodedName>([
     expect(otherBytes / seconds).toBeGreaterThan(800);
     expect(otherBytes / seconds).toBeLessThan(30_000);
   }
-  const again = sample(source);
+  const again = await sample(source);
   samples.forEach(({ keyBytes, otherBytes }, place) => {
     expect(again[place]!.keyBytes / keyBytes).toBeCloseTo(1, 1);
     expect(again[place]!.otherBytes / otherBytes).toBeCloseTo(1, 1);
@@ -107,6 +107,6 @@ test.each<EncodedName>([
 });
 
 test('grain needs all that the table allows', async () => {
-  const samples = sample(await planFile(await fixture('grain.mp4'), { quality: 'plus' }));
+  const samples = await sample(await planFile(await fixture('grain.mp4'), { quality: 'plus' }));
   expect(bitrateScale(samples, { width: 320, height: 180 })).toBe(1);
 });

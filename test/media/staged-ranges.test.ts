@@ -45,16 +45,16 @@ const copyRanges = (from: string, to: string, ranges: readonly ByteRange[]): voi
   closeSync(target);
 };
 
-const makeStaged = (
+const makeStaged = async (
   source: PlannedSource,
   path: string,
   segment: number,
   ranges: readonly ByteRange[],
   version = 1,
-): Buffer => {
+): Promise<Buffer> => {
   const outPath = `${path}.segment`;
   const job = segmentJob(source, source.video.renditions[0]!, segment, outPath);
-  writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
+  await writeVideoSegment({ ...job, source: { ...job.source, path, staged: { ranges, version } } });
   return readFileSync(outPath);
 };
 const missingIn = (error: unknown): readonly ByteRange[] => {
@@ -62,14 +62,11 @@ const missingIn = (error: unknown): readonly ByteRange[] => {
   return (error.details as { missing: ByteRange[] }).missing;
 };
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-const thrownBy = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-};
+const thrownBy = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s', (name) => {
   test('every segment made from its ranges alone is the one made from the whole file', async () => {
@@ -78,11 +75,11 @@ describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s'
     for (const segment of [0, 2, source.video.boundaries.length - 2]) {
       const ranges = rangesOf(source, segment);
       expect(countBytes(ranges)).toBeLessThan(size / 2);
-      withFolder((folder) => {
+      await withFolder(async (folder) => {
         const path = join(folder, 'staged');
         copyRanges(source.path, path, ranges);
-        const whole = makeSegment(source, source.video.renditions[0]!, segment).bytes;
-        expect(digest(makeStaged(source, path, segment, ranges))).toBe(digest(whole));
+        const whole = (await makeSegment(source, source.video.renditions[0]!, segment)).bytes;
+        expect(digest(await makeStaged(source, path, segment, ranges))).toBe(digest(whole));
       });
     }
   });
@@ -90,10 +87,10 @@ describe.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])('%s'
   test('a job that needs what is not there names it and makes nothing', async () => {
     const source = await planFile(await fixture(name));
     const ranges = rangesOf(source, 0);
-    withFolder((folder) => {
+    await withFolder(async (folder) => {
       const path = join(folder, 'staged');
       copyRanges(source.path, path, ranges);
-      const error = thrownBy(() => makeStaged(source, path, 3, ranges));
+      const error = await thrownBy(makeStaged(source, path, 3, ranges));
       const [missing] = missingIn(error) as [ByteRange];
       expect(ranges.every(({ start, end }) => missing.end <= start || missing.start >= end)).toBe(true);
     });
@@ -128,18 +125,18 @@ test.each<FixtureName>(['long-index-first.mp4', 'long-index-last.mov'])(
 test('an open reader never reads what was put into the file after it was opened', async () => {
   const source = await planFile(await fixture('long-index-first.mp4'));
   const first = rangesOf(source, 1);
-  withFolder((folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, 'staged');
     copyRanges(source.path, path, first);
-    makeStaged(source, path, 1, first);
+    await makeStaged(source, path, 1, first);
     // The same file now has all of its bytes, but the reader has kept some of the zeros that stood
     // there before.
     writeFileSync(path, readFileSync(source.path));
-    const error = thrownBy(() => makeStaged(source, path, 2, first));
+    const error = await thrownBy(makeStaged(source, path, 2, first));
     expect(missingIn(error)).not.toEqual([]);
     const second = mergeRanges([...first, ...rangesOf(source, 2)]);
-    const whole = makeSegment(source, source.video.renditions[0]!, 2).bytes;
-    expect(digest(makeStaged(source, path, 2, second))).toBe(digest(whole));
+    const whole = (await makeSegment(source, source.video.renditions[0]!, 2)).bytes;
+    expect(digest(await makeStaged(source, path, 2, second))).toBe(digest(whole));
   });
 });
 
@@ -167,8 +164,8 @@ test('a segment of a mezzanine is made from its own fragments and the index at t
     await withFolder(async (folder) => {
       const path = join(folder, 'staged');
       copyRanges(made.path, path, ranges);
-      const whole = makeSegment(planned, planned.video.renditions[0]!, segment).bytes;
-      expect(digest(makeStaged(planned, path, segment, mergeRanges(ranges)))).toBe(digest(whole));
+      const whole = (await makeSegment(planned, planned.video.renditions[0]!, segment)).bytes;
+      expect(digest(await makeStaged(planned, path, segment, mergeRanges(ranges)))).toBe(digest(whole));
     });
   });
 });
@@ -182,11 +179,11 @@ test('an open reader is not used for another version of the file', async () => {
   const startTicks = ((video.boundaries[2]! + video.originTicks) / video.timescale) * (den / num);
   const keyFrame = index.video!.pts.indexOf(startTicks);
   const otherKeyFrame = index.video!.key.findIndex((key, at) => key === 1 && sizeOf(at) + 5 < sizeOf(keyFrame));
-  withFolder((folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, 'staged');
     copyRanges(source.path, path, both);
     // It has read on to the first frame of the next segment.
-    makeStaged(source, path, 1, both);
+    await makeStaged(source, path, 1, both);
     const other = readFileSync(source.path);
     const [to, from] = [index.video!.position[keyFrame]!, index.video!.position[otherKeyFrame]!];
     const copied = sizeOf(otherKeyFrame);
@@ -199,6 +196,7 @@ test('an open reader is not used for another version of the file', async () => {
     writeFileSync(path, other);
     const fresh = `${path}-fresh`;
     writeFileSync(fresh, other);
-    expect(digest(makeStaged(source, path, 2, both, 2))).toBe(digest(makeStaged(source, fresh, 2, both)));
+    const alone = digest(await makeStaged(source, fresh, 2, both));
+    expect(digest(await makeStaged(source, path, 2, both, 2))).toBe(alone);
   });
 });

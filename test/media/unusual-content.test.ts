@@ -16,7 +16,8 @@ describe('the colors of a matrix', () => {
     const isUsual = name === 'matrix-bt709.mp4' || name === 'matrix-bt2020nc.mp4';
     expect(source.video.copyDecision.includes('the color matrix')).toBe(!isUsual);
     const lowest = source.video.renditions[0]!;
-    const [frame] = readRgbFrames([initOf(source, lowest), makeSegment(source, lowest, 0).bytes]);
+    const { bytes } = await makeSegment(source, lowest, 0);
+    const [frame] = readRgbFrames([initOf(source, lowest), bytes]);
     const { width, height, rgb } = frame!;
     return [100, 320, 540].map((x) => {
       const pixel = (Math.round((140 * height) / 360) * width + Math.round((x * width) / 640)) * 3;

@@ -17,7 +17,7 @@ import { withMezzanine } from '../support/media/mezzanine-run.js';
 import {
   indexFile,
   initOf,
-  makeSegment,
+  makeSegments,
   type PlannedSource,
   planFile,
   probeFile,
@@ -28,21 +28,21 @@ const settings = { quality: 'basic', maxResolutionTier: '1080p', isTest: false }
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** What a viewer gets, from the source or its mezzanine. */
-const playedBytes = (source: PlannedSource): Uint8Array[] => {
+const playedBytes = async (source: PlannedSource): Promise<Uint8Array[]> => {
   const rendition = source.video.renditions.at(-1)!;
   // Backwards: no segment may need the one before it.
   const segments = segmentNumbers(source).reverse();
-  const bytes = segments.map((number) => makeSegment(source, rendition, number).bytes).reverse();
+  const bytes = (await makeSegments(source, rendition, segments)).reverse();
   return [initOf(source, rendition), ...bytes];
 };
 
-const playedCounters = (source: PlannedSource): number[] =>
-  readFrameCounters(playedBytes(source)).map(({ counter }) => counter);
+const playedCounters = async (source: PlannedSource): Promise<number[]> =>
+  readFrameCounters(await playedBytes(source)).map(({ counter }) => counter);
 
 /** `inspect` sees the source or its mezzanine as it is played. */
 const play = async (
   name: FixtureName,
-  inspect: (source: PlannedSource) => void = () => undefined,
+  inspect: (source: PlannedSource) => void | Promise<void> = () => undefined,
 ): Promise<{ counters: number[]; plan: Plan; access: string }> => {
   const path = await fixture(name);
   const facts = await probeFile(path);
@@ -51,17 +51,17 @@ const play = async (
   if (decision.access === 'direct') {
     const plan = planAsset({ facts, index, settings });
     const source = { path, facts, index, plan, video: plan.video! };
-    inspect(source);
-    return { counters: playedCounters(source), plan, access: 'direct' };
+    await inspect(source);
+    return { counters: await playedCounters(source), plan, access: 'direct' };
   }
   let played: { counters: number[]; plan: Plan } | undefined;
-  await withMezzanine(path, 1, (made, source) => {
+  await withMezzanine(path, 1, async (made, source) => {
     const { width, height, timeBase } = made.facts.video!;
     const mezzanine = { index: made.index.video!, width, height, timeBase };
     const plan = planAsset({ facts, index, settings, mezzanine });
     const planned = { ...source, path: made.path, plan, video: plan.video! };
-    inspect(planned);
-    played = { counters: playedCounters(planned), plan };
+    await inspect(planned);
+    played = { counters: await playedCounters(planned), plan };
   });
   return { ...played!, access: decision.reason };
 };
@@ -164,7 +164,7 @@ describe('formats and codecs that few files have', () => {
   test('vp6.flv: every frame is played once', async () => {
     const source = await planFile(await fixture('vp6.flv'));
     const frames = readLuma(source.path);
-    const nearest = readLuma(playedBytes(source)).map((played) => {
+    const nearest = readLuma(await playedBytes(source)).map((played) => {
       const errors = lumaErrors(Array(frames.length).fill(played), frames);
       return errors.indexOf(Math.min(...errors));
     });
@@ -195,9 +195,9 @@ describe('files that say wrong things of their key frames', () => {
   test('H.263 in which every packet is marked as a key frame is read once in order', async () => {
     const name = 'h263-false-key-frames.3gp';
     const path = await fixture(name);
-    const { counters, access } = await play(name, (source) => {
+    const { counters, access } = await play(name, async (source) => {
       // Whole frames: the bars of the counter are right above black blocks as well.
-      const worst = Math.max(...lumaErrors(readLuma(playedBytes(source)), readLuma(path)));
+      const worst = Math.max(...lumaErrors(readLuma(await playedBytes(source)), readLuma(path)));
       expect(psnr([worst])).toBeGreaterThan(25);
       const wanted = readRgbFrames(path);
       for (const second of [0, 3.4, 7.6]) {

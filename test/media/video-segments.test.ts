@@ -38,11 +38,11 @@ const sources: EncodedName[] = [
  * The segments of a rendition, each checked against the plan, in the order in which they are asked
  * for.
  */
-const makeSegments = (source: PlannedSource, order: readonly number[]): Buffer[] => {
+const makeSegments = async (source: PlannedSource, order: readonly number[]): Promise<Buffer[]> => {
   const rendition = source.video.renditions[0]!;
   const made: Buffer[] = [];
   for (const number of order) {
-    const { bytes, sampleCount, sizeBytes, frameCount } = makeSegment(source, rendition, number);
+    const { bytes, sampleCount, sizeBytes, frameCount } = await makeSegment(source, rendition, number);
     const start = source.video.boundaries[number]!;
     verifyFragment(bytes, {
       baseDecodeTicks: start,
@@ -71,9 +71,9 @@ describe('every frame is in exactly one segment', () => {
       const rendition = source.video.renditions[0]!;
       const init = initOf(source, rendition);
       const order = segmentNumbers(source);
-      const inOrder = makeSegments(source, order);
+      const inOrder = await makeSegments(source, order);
       // In any other order each segment is decoded after a seek.
-      const backwards = makeSegments(source, order.toReversed());
+      const backwards = await makeSegments(source, order.toReversed());
 
       const joined = readFrameCounters([init, ...inOrder]);
       expect(joined.map(({ counter }) => counter)).toEqual(counters);
@@ -100,7 +100,7 @@ describe('every frame is in exactly one segment', () => {
 test('a source faster than 60 frames a second keeps every second one', async () => {
   const source = await planFile(await fixture('fps-120.mp4'));
   const rendition = source.video.renditions[0]!;
-  const { bytes, sampleCount, frameCount } = makeSegment(source, rendition, 1);
+  const { bytes, sampleCount, frameCount } = await makeSegment(source, rendition, 1);
   expect([sampleCount, frameCount]).toEqual([180, 360]);
   const counters = readFrameCounters([initOf(source, rendition), bytes]).map(({ counter }) => counter);
   expect(counters).toEqual(numbers(60, 180).map((index) => 2 * index));
@@ -109,7 +109,7 @@ test('a source faster than 60 frames a second keeps every second one', async () 
 test('frames before the edit are not shown', async () => {
   const source = await planFile(await fixture('edit-list.mp4'));
   const rendition = source.video.renditions[0]!;
-  const made = makeSegments(source, segmentNumbers(source));
+  const made = await makeSegments(source, segmentNumbers(source));
   const counters = readFrameCounters([initOf(source, rendition), ...made]).map(({ counter }) => counter);
   // 1.25 s at 30 frames a second are cut.
   expect(counters).toEqual(numbers(38, 240 - 38));
@@ -118,7 +118,7 @@ test('frames before the edit are not shown', async () => {
 test('the last frame is held while the audio goes on', async () => {
   const source = await planFile(await fixture('audio-longer.mp4'));
   const rendition = source.video.renditions[0]!;
-  const [first, second, third] = makeSegments(source, [0, 1, 2]);
+  const [first, second, third] = await makeSegments(source, [0, 1, 2]);
   const init = initOf(source, rendition);
   expect(readFrameCounters([init, first!, second!]).map(({ counter }) => counter)).toEqual(numbers(0, 120));
   const held = readExactFrames([init, third!]);
@@ -131,5 +131,6 @@ test('the last frame is held while the audio goes on', async () => {
   });
   // Made alone, in a process that has not read the source before, it is the same.
   const alone = await planFile(await fixture('audio-longer.mp4'));
-  expect(readExactFrames([init, makeSegment(alone, rendition, 2).bytes])).toEqual(held);
+  const { bytes } = await makeSegment(alone, rendition, 2);
+  expect(readExactFrames([init, bytes])).toEqual(held);
 }, 240_000);

@@ -19,7 +19,7 @@ import {
   indexFile,
   initOf,
   LIMITS,
-  makeSegment,
+  makeSegments,
   type PlannedSource,
   planFile,
   probeFile,
@@ -289,7 +289,7 @@ const sorted = (index: SourceIndex): number[] => [...index.video!.pts].sort((a, 
 
 describe('mezzanine', () => {
   test('of a source with one key frame: the same frames and times, key frames every two seconds', async () => {
-    await withMezzanine(await fixture('one-key-frame.mp4'), 1, (made, source) => {
+    await withMezzanine(await fixture('one-key-frame.mp4'), 1, async (made, source) => {
       expect(decideAccess(source.facts, source.index)).toMatchObject({ access: 'mezzanine', sequential: true });
       expect(made.results).toMatchObject([{ frames: 900, decodeErrors: 0 }]);
       expect(readFrameCounters(made.path).map(({ counter }) => counter)).toEqual(numbers(0, 900));
@@ -305,7 +305,7 @@ describe('mezzanine', () => {
       const planned = { ...source, path: made.path, plan, video: plan.video! };
       const rendition = plan.video!.renditions[0]!;
       const segments = [...segmentNumbers(planned)].slice(3, 6).reverse();
-      const bytes = segments.map((number) => makeSegment(planned, rendition, number).bytes).reverse();
+      const bytes = (await makeSegments(planned, rendition, segments)).reverse();
       const counters = readFrameCounters([initOf(planned, rendition), ...bytes]).map(({ counter }) => counter);
       expect(counters).toEqual(numbers(240, 360));
     });

@@ -1,10 +1,11 @@
 import type { RateSample, SamplePosition } from '../../media/plan/bitrate-scale.js';
 import type { ComplexityJob, ComplexityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
-import { filterRange } from '../video/filter-range.js';
+import { encodeRange } from '../video/filter-range.js';
 import { FragmentEncoder } from '../video/fragment-encoder.js';
 import { FrameFilter } from '../video/frame-filter.js';
-import { type VideoReader, withVideoReader } from '../video/reader.js';
+import type { VideoReader } from '../video/reader.js';
+import { lendVideoReader } from '../video/shared-readers.js';
 
 /** The longest sample: one second or 30 frames, whichever is shorter. */
 const SAMPLE_SECONDS = 1;
@@ -15,12 +16,18 @@ const THREADS = 1;
  * Encodes up to a second from each position at a constant quality.
  * @throws KinoraError `media_failed`
  */
-export const measureComplexity = (job: ComplexityJob): ComplexityResult =>
-  withVideoReader(job.source, job.streamIndex, THREADS, (reader) => ({
-    samples: job.positions.map((position) => encodeSample(job, reader, position)),
-  }));
+export const measureComplexity = (job: ComplexityJob): Promise<ComplexityResult> =>
+  lendVideoReader(job.source, job.streamIndex, THREADS, async (reader) => {
+    const samples: RateSample[] = [];
+    for (const position of job.positions) samples.push(await encodeSample(job, reader, position));
+    return { samples };
+  });
 
-const encodeSample = (job: ComplexityJob, reader: VideoReader, samplePosition: SamplePosition): RateSample => {
+const encodeSample = async (
+  job: ComplexityJob,
+  reader: VideoReader,
+  samplePosition: SamplePosition,
+): Promise<RateSample> => {
   const { filters, width, height, timeBase, frameRate } = job;
   const fromPts = samplePosition.pts;
   const seconds = Math.min(SAMPLE_SECONDS, (SAMPLE_FRAMES * frameRate.den) / Math.max(frameRate.num, 1));
@@ -43,14 +50,16 @@ const encodeSample = (job: ComplexityJob, reader: VideoReader, samplePosition: S
   try {
     const { position } = samplePosition;
     const seekPoint = position === undefined ? undefined : { pts: fromPts, position };
-    filterRange(reader, filter, { fromPts, untilPts, neighbours: filters.deinterlace, seekPoint });
+    const range = { fromPts, untilPts, neighbours: filters.deinterlace, seekPoint };
+    await encodeRange(reader, filter, range, () => encoder.ready());
     if (firstPts === undefined) throw failMedia('sample', 'no frame could be decoded');
     const endTicks = ((reader.peek()?.pts ?? untilPts) - firstPts) * timeBase.num;
-    const [keyBytes = 0, ...others] = encoder.finish({ sequence: 1, startTicks: 0, endTicks }).sizesBytes;
+    const { sizesBytes } = await encoder.finish({ sequence: 1, startTicks: 0, endTicks });
+    const [keyBytes = 0, ...others] = sizesBytes;
     const otherBytes = others.reduce((sum, size) => sum + size, 0);
     return { seconds: endTicks / timeBase.den, keyBytes, otherBytes };
   } finally {
     filter.close();
-    encoder.close();
+    await encoder.close();
   }
 };

@@ -3,7 +3,7 @@ import { type LumaPlane, measureFrame, type TimedQuality } from '../../media/ima
 import type { FrameQualityJob, FrameQualityResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import { checkTimeBase, filterDisplayed } from '../video/displayed-frame.js';
-import { withVideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/shared-readers.js';
 
 /**
  * Measures the frames that are displayed at the given moments.

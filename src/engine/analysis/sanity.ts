@@ -4,7 +4,7 @@ import { isKinoraError } from '../../lib/errors.js';
 import type { MediaSource, SanityJob, SanityResult } from '../../pool/protocol.js';
 import { failMedia, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
-import { withVideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/shared-readers.js';
 
 const CHECKED_SECONDS = 1;
 /**

@@ -6,7 +6,7 @@ import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
 import { checkTimeBase } from '../video/displayed-frame.js';
 import { FrameFilter } from '../video/frame-filter.js';
-import { withVideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/shared-readers.js';
 
 const PROGRESS_FRAMES = 50;
 

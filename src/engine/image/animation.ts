@@ -4,7 +4,7 @@ import { cloneFrame, failMedia } from '../ffmpeg/av.js';
 import { checkTimeBase, seekDisplayed } from '../video/displayed-frame.js';
 import { filterRange } from '../video/filter-range.js';
 import { FrameFilter } from '../video/frame-filter.js';
-import { withVideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/shared-readers.js';
 import { AnimationWriter } from './animation-writer.js';
 
 /**

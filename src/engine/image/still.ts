@@ -6,7 +6,7 @@ import type { ImageResult, StillFormat, StillJob } from '../../pool/protocol.js'
 import { failMedia } from '../ffmpeg/av.js';
 import { FrameGraph } from '../ffmpeg/filter-graph.js';
 import { filterDisplayed } from '../video/displayed-frame.js';
-import { withVideoReader } from '../video/reader.js';
+import { withVideoReader } from '../video/shared-readers.js';
 import { encodeStill, STILL_COLORS } from './encoder.js';
 
 const ROTATIONS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] } as const;

@@ -22,7 +22,7 @@ const BITS_PER_PIXEL_AND_SECOND = 3;
 const OPAQUE = 255;
 
 /** @throws KinoraError `media_failed` */
-export const encodeSlate = (job: SlateJob): SlateResult => {
+export const encodeSlate = async (job: SlateJob): Promise<SlateResult> => {
   const { width, height, frameRate, frames, profile, parameterSetId, outPath } = job;
   const settings: FragmentEncoderSettings = {
     ...{ width, height, frameRate, profile, parameterSetId },
@@ -34,11 +34,14 @@ export const encodeSlate = (job: SlateJob): SlateResult => {
   const ticksAt = (frame: number): number => Math.round((frame * LIVE_TIMESCALE * frameRate.den) / frameRate.num);
   const encoder = new FragmentEncoder(settings);
   try {
-    for (let frame = 0; frame < frames; frame += 1) encoder.add(image, ticksAt(frame));
-    const { bytes } = encoder.finish({ sequence: 1, startTicks: 0, endTicks: ticksAt(frames) });
+    for (let frame = 0; frame < frames; frame += 1) {
+      encoder.add(image, ticksAt(frame));
+      await encoder.ready();
+    }
+    const { bytes } = await encoder.finish({ sequence: 1, startTicks: 0, endTicks: ticksAt(frames) });
     writeFileSync(outPath, bytes);
   } finally {
-    encoder.close();
+    await encoder.close();
   }
   return { avcc: readEncoderConfig(settings).toString('base64') };
 };

@@ -21,18 +21,19 @@ export interface FrameRange {
 }
 
 /**
- * Passes the frames of a range through a filter. With neighbors, the caller must cut the output to
- * the range.
- * @param timeOf returns a frame's time for the filter; called once per frame, in order, with the
- * time of the next frame
- * @returns the number of frames in the range
+ * A frame's time for the filter; called once per frame, in order, with the time of the next frame.
  */
-export const filterRange = (
+type TimeOf = (pts: number, following: number | undefined) => number;
+
+const keepTime: TimeOf = (pts) => pts;
+
+/** Stops after each frame; returns the number of frames in the range. */
+const filterFrames = function* (
   reader: VideoReader,
   filter: FrameFilter,
   { fromPts, untilPts, neighbours, seekPoint, displayFromPts = Number.POSITIVE_INFINITY }: FrameRange,
-  timeOf: (pts: number, following: number | undefined) => number = (pts) => pts,
-): number => {
+  timeOf: TimeOf,
+): Generator<undefined, number> {
   if (fromPts !== undefined) reader.seek(fromPts, { wantPrevious: neighbours, seekPoint });
   const isLate = (reader.peek()?.pts ?? Number.POSITIVE_INFINITY) > displayFromPts;
   if (isLate && fromPts !== undefined) reader.seek(fromPts, { wantPrevious: true, seekPoint });
@@ -43,9 +44,38 @@ export const filterRange = (
     reader.take();
     filter.push(next.frame, timeOf(next.pts, reader.peek()?.pts));
     frames += 1;
+    yield;
   }
   const after = neighbours ? reader.peek() : undefined;
   if (after) filter.push(after.frame, timeOf(after.pts, undefined));
   filter.flush();
   return frames;
+};
+
+/**
+ * Passes the frames of a range through a filter. With neighbors, the caller must cut the output to
+ * the range.
+ */
+export const filterRange = (reader: VideoReader, filter: FrameFilter, range: FrameRange): void => {
+  for (const _ of filterFrames(reader, filter, range, keepTime));
+};
+
+/**
+ * The same for a filter whose frames are encoded meanwhile.
+ * @param ready is awaited after each frame
+ * @returns the number of frames in the range
+ */
+export const encodeRange = async (
+  reader: VideoReader,
+  filter: FrameFilter,
+  range: FrameRange,
+  ready: () => Promise<void>,
+  timeOf: TimeOf = keepTime,
+): Promise<number> => {
+  const frames = filterFrames(reader, filter, range, timeOf);
+  for (;;) {
+    const { done, value } = frames.next();
+    if (done) return value;
+    await ready();
+  }
 };

@@ -8,7 +8,6 @@ import {
   AVCOL_RANGE_MPEG,
   AVCOL_SPC_BT709,
   AVCOL_TRC_BT709,
-  type AVPictureType,
   FF_ENCODER_LIBX264,
 } from 'node-av/constants';
 import { Rational as AvRational, Codec, CodecContext, type Frame, type Packet } from 'node-av/lib';
@@ -17,8 +16,9 @@ import { writeFragment } from '../../media/mp4/cmaf.js';
 import type { EncoderSettings } from '../../media/plan/plan.js';
 import { planSampleTimes } from '../../media/plan/sample-times.js';
 import type { Rational } from '../../media/source/source-facts.js';
-import { check, cloneFrame, failMedia, isDrained, newPacket, setOptions } from '../ffmpeg/av.js';
+import { check, cloneFrame, failMedia, setOptions } from '../ffmpeg/av.js';
 import { openAv1Encoder, readAv1Config } from './av1-encoder.js';
+import { EncodeQueue } from './encode-queue.js';
 
 export interface FragmentEncoderSettings {
   readonly width: number;
@@ -158,10 +158,15 @@ export const readEncoderConfig = (settings: FragmentEncoderSettings): Buffer => 
   return Buffer.from(avcc);
 };
 
+export interface Fragment {
+  readonly bytes: Uint8Array;
+  /** Sizes of the samples in decode order; the key frame is first. */
+  readonly sizesBytes: number[];
+}
+
 /** Encodes frames into one fragment that starts with its only key frame. */
 export class FragmentEncoder {
-  private readonly context: CodecContext;
-  private readonly packet: Packet = newPacket();
+  private readonly queue: EncodeQueue;
   private clock = -1n;
   private readonly ticksOf = new Map<bigint, number>();
   /** Up to two frames whose successors are not known yet, with their display times. */
@@ -169,23 +174,29 @@ export class FragmentEncoder {
   private readonly samples: { readonly ticks: number; readonly data: Buffer; readonly sync: boolean }[] = [];
 
   constructor(private readonly settings: FragmentEncoderSettings) {
-    try {
-      this.context = openEncoder(settings);
-    } catch (error) {
-      this.packet.free();
-      throw error;
-    }
+    this.queue = new EncodeQueue(openEncoder(settings), (packet) => this.addSample(packet));
   }
 
   get frames(): number {
     return this.ticksOf.size + this.pending.length;
   }
 
-  /** Times must increase. The encoder keeps its own reference to the frame. */
+  /**
+   * Times must increase. The encoder keeps its own reference to the frame. Callers await `ready`
+   * between the frames of a source.
+   */
   add(frame: Frame, ticks: number): void {
     this.pending.push({ frame: cloneFrame(frame), ticks });
     const [, next, afterNext] = this.pending;
     if (afterNext) this.encodeNext(this.isLong(next!.ticks, afterNext.ticks));
+  }
+
+  /**
+   * Resolves when there is room for another frame.
+   * @throws KinoraError `media_failed` when the encoder has failed
+   */
+  ready(): Promise<void> {
+    return this.queue.ready();
   }
 
   private isLong(ticks: number, endTicks: number): boolean {
@@ -198,36 +209,25 @@ export class FragmentEncoder {
    */
   private encodeNext(isBeforeLong: boolean): void {
     const { frame, ticks } = this.pending.shift()!;
-    try {
-      const isFirst = this.ticksOf.size === 0;
-      this.encode(frame, ticks, isBeforeLong && !isFirst ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_NONE);
-    } finally {
-      frame.free();
-    }
-  }
-
-  private encode(frame: Frame, ticks: number, type: AVPictureType): void {
     const clock = BigInt(Math.round((ticks * ENCODER_CLOCK) / this.settings.timescale));
+    const isFirst = this.ticksOf.size === 0;
     this.clock = this.clock < clock ? clock : this.clock + 1n;
     this.ticksOf.set(this.clock, ticks);
     frame.pts = this.clock;
-    frame.pictType = type;
-    check(this.context.sendFrameSync(frame), 'encode frame');
-    this.drain();
+    frame.pictType = isBeforeLong && !isFirst ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_NONE;
+    this.queue.push(frame);
   }
 
-  /** Returns the whole fragment; its durations add up to `endTicks - startTicks`. */
-  finish(range: { sequence: number; startTicks: number; endTicks: number }): {
-    bytes: Uint8Array;
-    /** Sizes of the samples in decode order; the key frame is first. */
-    sizesBytes: number[];
-  } {
+  /**
+   * Returns the whole fragment; its durations add up to `endTicks - startTicks`.
+   * @throws KinoraError `media_failed`
+   */
+  async finish(range: { sequence: number; startTicks: number; endTicks: number }): Promise<Fragment> {
     while (this.pending.length > 0) {
       const next = this.pending[1];
       this.encodeNext(next !== undefined && this.isLong(next.ticks, range.endTicks));
     }
-    check(this.context.sendFrameSync(null), 'encode frame');
-    this.drain();
+    await this.queue.finish();
     if (this.samples.length === 0 || this.samples.length !== this.frames) {
       throw failMedia('encode', `${this.frames} frames became ${this.samples.length} samples`);
     }
@@ -246,23 +246,16 @@ export class FragmentEncoder {
     return { bytes, sizesBytes: this.samples.map(({ data }) => data.length) };
   }
 
-  close(): void {
+  /** Resolves when no thread uses the encoder or a frame any more. */
+  close(): Promise<void> {
     for (const { frame } of this.pending.splice(0)) frame.free();
-    this.context.freeContext();
-    this.packet.free();
+    return this.queue.close();
   }
 
-  private drain(): void {
-    for (;;) {
-      const code = this.context.receivePacketSync(this.packet);
-      if (isDrained(code)) return;
-      check(code, 'encode frame');
-      const { pts, data, isKeyframe } = this.packet;
-      const ticks = this.ticksOf.get(pts);
-      if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');
-      const isAv1 = this.settings.encoder.codec === 'av1';
-      this.samples.push({ ticks, data: Buffer.from(isAv1 ? withoutTemporalDelimiters(data) : data), sync: isKeyframe });
-      this.packet.unref();
-    }
+  private addSample({ pts, data, isKeyframe }: Packet): void {
+    const ticks = this.ticksOf.get(pts);
+    if (data === null || ticks === undefined) throw failMedia('encode', 'a packet without data or time');
+    const isAv1 = this.settings.encoder.codec === 'av1';
+    this.samples.push({ ticks, data: Buffer.from(isAv1 ? withoutTemporalDelimiters(data) : data), sync: isKeyframe });
   }
 }

@@ -4,7 +4,7 @@ import type { IndexedFragment } from '../../media/mp4/segment-index.js';
 import type { MezzanineJob, MezzanineResult } from '../../pool/protocol.js';
 import { failMedia } from '../ffmpeg/av.js';
 import type { HandlerContext } from '../ipc/serve-jobs.js';
-import { filterRange } from './filter-range.js';
+import { encodeRange } from './filter-range.js';
 import { FragmentEncoder, type FragmentEncoderSettings, readEncoderConfig } from './fragment-encoder.js';
 import { FrameFilter } from './frame-filter.js';
 import { VideoReader } from './reader.js';
@@ -23,12 +23,12 @@ const RESTART_SECONDS = 1;
 const PROGRESS_FRAMES = 50;
 
 /** Writes one chunk of a mezzanine; see `MezzanineJob`. Damaged frames are left out and counted. */
-export const encodeMezzanine = (job: MezzanineJob, context: HandlerContext): MezzanineResult => {
+export const encodeMezzanine = async (job: MezzanineJob, context: HandlerContext): Promise<MezzanineResult> => {
   const reader = new VideoReader(job.source, job.streamIndex, job.threads, Number.POSITIVE_INFINITY, job.reorderTimes);
   try {
     const file = openSync(job.outPath, 'w');
     try {
-      return encodeChunk(job, reader, file, context);
+      return await encodeChunk(job, reader, file, context);
     } finally {
       closeSync(file);
     }
@@ -37,12 +37,12 @@ export const encodeMezzanine = (job: MezzanineJob, context: HandlerContext): Mez
   }
 };
 
-const encodeChunk = (
+const encodeChunk = async (
   job: MezzanineJob,
   reader: VideoReader,
   file: number,
   context: HandlerContext,
-): MezzanineResult => {
+): Promise<MezzanineResult> => {
   const { timeBase, width, height, threads } = job;
   const writer = new ChunkWriter(file, job);
   const settings = { filters: job.filters, crop: reader.crop, width, height, timeBase, threads };
@@ -60,15 +60,16 @@ const encodeChunk = (
       neighbours: job.filters.deinterlace,
     };
     let read = 0;
-    frames = filterRange(reader, filter, range, (pts, following) => {
+    const timeOf = (pts: number, following: number | undefined): number => {
       read += 1;
       if (read % PROGRESS_FRAMES === 0) progress(pts);
       return clock.advance(pts, following);
-    });
-    writer.finish(job);
+    };
+    frames = await encodeRange(reader, filter, range, () => writer.ready(), timeOf);
+    await writer.finish(job);
   } finally {
     filter.close();
-    writer.close();
+    await writer.close();
   }
   if (frames === 0) throw failMedia('mezzanine', 'no frame could be decoded');
   return { frames, decodeErrors: reader.errors, init: writer.init, fragments: writer.fragments };
@@ -122,6 +123,12 @@ class ChunkWriter {
   readonly init: string;
   private readonly settings: FragmentEncoderSettings;
   private encoder: FragmentEncoder | undefined;
+  /** Fragments without another frame, in order; `ready` writes them. */
+  private readonly ended: {
+    readonly encoder: FragmentEncoder;
+    readonly startTicks: number;
+    readonly endTicks: number;
+  }[] = [];
   private startTicks = 0;
   private lastTicks = 0;
   /**
@@ -162,23 +169,35 @@ class ChunkWriter {
     this.lastTicks = ticks;
   }
 
-  finish({ untilPts, lastDuration, timeBase: { num } }: MezzanineJob): void {
-    const lastTicks = lastDuration === undefined ? this.step : lastDuration * num;
-    this.endFragment(untilPts === undefined ? this.lastTicks + lastTicks : untilPts * num);
+  /** Writes the fragments that have ended and resolves when there is room for another frame. */
+  async ready(): Promise<void> {
+    for (let next = this.ended[0]; next; next = this.ended[0]) {
+      const { encoder, startTicks, endTicks } = next;
+      const { bytes } = await encoder.finish({ sequence: this.sequence, startTicks, endTicks });
+      writeSync(this.file, bytes);
+      this.fragments.push({ startTicks, endTicks, sizeBytes: bytes.length });
+      this.sequence += 1;
+      await encoder.close();
+      this.ended.shift();
+    }
+    await this.encoder?.ready();
   }
 
-  close(): void {
-    this.encoder?.close();
+  async finish({ untilPts, lastDuration, timeBase: { num } }: MezzanineJob): Promise<void> {
+    const lastTicks = lastDuration === undefined ? this.step : lastDuration * num;
+    this.endFragment(untilPts === undefined ? this.lastTicks + lastTicks : untilPts * num);
+    await this.ready();
+  }
+
+  async close(): Promise<void> {
+    for (const { encoder } of this.ended.splice(0)) await encoder.close();
+    await this.encoder?.close();
     this.encoder = undefined;
   }
 
   private endFragment(endTicks: number): void {
     if (this.encoder === undefined) return;
-    const { startTicks } = this;
-    const { bytes } = this.encoder.finish({ sequence: this.sequence, startTicks, endTicks });
-    writeSync(this.file, bytes);
-    this.fragments.push({ startTicks, endTicks, sizeBytes: bytes.length });
-    this.sequence += 1;
-    this.close();
+    this.ended.push({ encoder: this.encoder, startTicks: this.startTicks, endTicks });
+    this.encoder = undefined;
   }
 }

@@ -11,7 +11,6 @@ import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av
 import type { Rational } from '../../media/source/source-facts.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
-import { OpenCache } from '../ffmpeg/open-cache.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
 import { dropsUndecodable, hasNoTimes } from '../ffmpeg/stream-traits.js';
 import { FrameTimes } from './frame-times.js';
@@ -365,21 +364,3 @@ export const cropOf = (stream: Stream): Crop | undefined => {
   ];
   return top + bottom + left + right === 0 ? undefined : { top, bottom, left, right };
 };
-
-const readers = new OpenCache<VideoReader>(3);
-
-/**
- * Calls `use` with a reader, which may still be positioned at the end of the previous range of the
- * same stream.
- */
-export const withVideoReader = <T>(
-  source: MediaSource,
-  streamIndex: number,
-  threads: number,
-  use: (reader: VideoReader) => T,
-): T =>
-  readers.use(
-    [source.path, source.staged, streamIndex, threads],
-    () => new VideoReader(source, streamIndex, threads),
-    use,
-  );

@@ -4,20 +4,21 @@ import { compare } from '../../media/source/rational.js';
 import type { VideoSegmentJob, VideoSegmentResult } from '../../pool/protocol.js';
 import { cloneFrame, failMedia } from '../ffmpeg/av.js';
 import { copySegment } from './copy-segment.js';
-import { filterRange } from './filter-range.js';
+import { encodeRange, type FrameRange } from './filter-range.js';
 import { FragmentEncoder } from './fragment-encoder.js';
 import { FrameFilter } from './frame-filter.js';
-import { type SeekPoint, type VideoReader, withVideoReader } from './reader.js';
+import type { SeekPoint, VideoReader } from './reader.js';
+import { lendVideoReader } from './shared-readers.js';
 
 /**
  * Makes the segment [startTicks, endTicks) of one rendition. The frames and times do not depend on
  * earlier jobs.
  * @throws KinoraError `media_failed`
  */
-export const writeVideoSegment = (job: VideoSegmentJob): VideoSegmentResult =>
+export const writeVideoSegment = async (job: VideoSegmentJob): Promise<VideoSegmentResult> =>
   job.rendition.kind === 'copy'
     ? copySegment(job)
-    : withVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));
+    : lendVideoReader(job.source, job.streamIndex, job.threads, (reader) => encodeSegment(job, reader));
 
 /** A last frame that is displayed for longer than this is repeated. */
 const HOLD_SECONDS = 0.1;
@@ -51,7 +52,7 @@ const filterLast = (reader: VideoReader, filter: FrameFilter, pts: number, seekP
   return 0;
 };
 
-const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentResult => {
+const encodeSegment = async (job: VideoSegmentJob, reader: VideoReader): Promise<VideoSegmentResult> => {
   const { startTicks, endTicks, timeBase, originTicks, rendition, threads } = job;
   if (rendition.encoder === undefined) throw failMedia('segment', 'no encoder settings');
   const { width, height, filters, frameRate, encoder: settings } = rendition;
@@ -90,31 +91,32 @@ const encodeSegment = (job: VideoSegmentJob, reader: VideoReader): VideoSegmentR
     held?.free();
     held = cloneFrame(frame);
   };
+  const rangeOf = (): FrameRange => ({
+    fromPts: toPts(began(startTicks)),
+    untilPts: toPts(endTicks),
+    neighbours: filters.deinterlace,
+    seekPoint: job.seekPoint,
+    ...(startTicks > 0 && { displayFromPts: toPts(startTicks) }),
+  });
   const showsFrames = startTicks <= job.lastFrameTicks;
   const { overlayPaths } = job;
   const filterSettings = { filters, overlayPaths, crop: reader.crop, width, height, timeBase, threads };
   const filter = new FrameFilter(filterSettings, showsFrames ? emit : hold);
   try {
     const frameCount = showsFrames
-      ? filterRange(reader, filter, {
-          fromPts: toPts(began(startTicks)),
-          untilPts: toPts(endTicks),
-          neighbours: filters.deinterlace,
-          seekPoint: job.seekPoint,
-          ...(startTicks > 0 && { displayFromPts: toPts(startTicks) }),
-        })
+      ? await encodeRange(reader, filter, rangeOf(), () => encoder.ready())
       : filterLast(reader, filter, toPts(began(job.lastFrameTicks)), job.seekPoint);
     for (const ticks of held ? heldTicks(job) : []) {
       if (ticks > lastTicks) encoder.add(held!, ticks);
       lastTicks = Math.max(lastTicks, ticks);
     }
     if (encoder.frames === 0) throw failMedia('segment', 'no frame could be decoded');
-    const { bytes, sizesBytes } = encoder.finish(job);
+    const { bytes, sizesBytes } = await encoder.finish(job);
     writeFileSync(job.outPath, bytes);
     return { sizeBytes: bytes.length, sampleCount: sizesBytes.length, frameCount };
   } finally {
     held?.free();
     filter.close();
-    encoder.close();
+    await encoder.close();
   }
 };

@@ -19,7 +19,7 @@ import type { AudioRecipe, MediaRecipe, VideoRecipe } from '../../support/media/
 import { readFlvPackets } from '../../support/media/flv-packets.js';
 import { counterOf, type RgbFrame, readAudio, readRgbFrames } from '../../support/media/measure.js';
 import { writePng } from '../../support/media/png.js';
-import { initOf, makeSegment, planFile, segmentNumbers } from '../../support/media/video-run.js';
+import { initOf, makeSegments, planFile, segmentNumbers } from '../../support/media/video-run.js';
 import { until } from '../../support/servers/server-process.js';
 
 let root: string;
@@ -185,7 +185,7 @@ describe('a slate', () => {
     const planned = await planFile(path, { quality: 'plus' });
     const copy = planned.video.renditions.find(({ kind }) => kind === 'copy')!;
     expect(copy).toBeDefined();
-    const parts = segmentNumbers(planned).map((number) => makeSegment(planned, copy, number).bytes);
+    const parts = await makeSegments(planned, copy, segmentNumbers(planned));
     const counters = countersOf(readRgbFrames([initOf(planned, copy), ...parts]));
     const frames = Math.round((SECONDS * recipe.rate[0]) / recipe.rate[1]);
     expect(counters.slice(0, frames)).toEqual(upTo(frames));

@@ -26,7 +26,8 @@ export const withMezzanine = (
     const index = indexFile(source, facts);
     const { chunks, ...common } = planMezzanine(facts, index, '1080p', maxChunks);
     const results: MezzanineResult[] = [];
-    const parts = chunks.map(({ weight: _weight, ...chunk }, number) => {
+    const parts: Buffer[] = [];
+    for (const [number, { weight: _weight, ...chunk }] of chunks.entries()) {
       const outPath = join(folder, String(number));
       const job = {
         kind: 'mezzanine' as const,
@@ -35,9 +36,9 @@ export const withMezzanine = (
         threads: 2,
         outPath,
       };
-      results.push(encodeMezzanine({ ...job, ...common, ...chunk }, silent));
-      return readFileSync(outPath);
-    });
+      results.push(await encodeMezzanine({ ...job, ...common, ...chunk }, silent));
+      parts.push(readFileSync(outPath));
+    }
     const path = join(folder, 'mezzanine.mp4');
     const fragments = results.flatMap((result) => result.fragments);
     const head = writeIndexedHead(Buffer.from(results[0]!.init, 'base64'), common.timeBase.den, fragments);

@@ -109,12 +109,23 @@ export const makeSegment = (
   source: PlannedSource,
   rendition: VideoRendition,
   segment: number,
-): VideoSegmentResult & { readonly bytes: Buffer } =>
-  withFolder((folder) => {
+): Promise<VideoSegmentResult & { readonly bytes: Buffer }> =>
+  withFolder(async (folder) => {
     const outPath = join(folder, 'segment');
-    const result = writeVideoSegment(segmentJob(source, rendition, segment, outPath));
+    const result = await writeVideoSegment(segmentJob(source, rendition, segment, outPath));
     return { ...result, bytes: readFileSync(outPath) };
   });
+
+/** One after the other, in this order. */
+export const makeSegments = async (
+  source: PlannedSource,
+  rendition: VideoRendition,
+  segments: readonly number[],
+): Promise<Buffer[]> => {
+  const all: Buffer[] = [];
+  for (const segment of segments) all.push((await makeSegment(source, rendition, segment)).bytes);
+  return all;
+};
 
 const avccOf = ({ video }: PlannedSource, rendition: VideoRendition): Buffer =>
   Buffer.from(
