@@ -1,6 +1,7 @@
 // Answers what the plan is: of a whole file, of ranges of a file, or of the beginning of one that
 // grows.
 
+import type { ByteRanges } from '../lib/byte-ranges.js';
 import type { ClipRange, MezzanineVideo } from '../media/plan/find-start.js';
 import { growingPlan } from '../media/plan/growing-plan.js';
 import { hasLimitedRungs } from '../media/plan/ladder.js';
@@ -23,6 +24,7 @@ import { sourceKey } from '../storage/keys.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { FileContext, SourceFile } from './file/context.js';
 import { checkSanity, findProblem, type Problem } from './file/find-problem.js';
+import { confirmGuess, type GuessedIndex, guessIndex } from './file/guess-index.js';
 import { measureBitrateScale } from './file/measure-bitrate-scale.js';
 import { checkDuration, checkLimits, probeFile, reject } from './file/probe-file.js';
 import { makeIndex, predictIndexes } from './file/read-index.js';
@@ -100,12 +102,21 @@ export class Planner {
     const opening = await openingRanges(this.context, source.sizeBytes, isPrefix);
     if (typeof opening === 'string') return opening;
     source.keepOpening(opening);
-    const read: ReadFile = (use) =>
-      readSource((needed) => blobs.openLocal(sourceKey(assetId), needed), NOTHING_YET, use);
+    const open = (needed: ByteRanges | undefined) => blobs.openLocal(sourceKey(assetId), needed);
+    const read: ReadFile = (use) => readSource(open, NOTHING_YET, use);
 
-    const facts = await this.probe(read, isPrefix);
+    const guess = isPrefix ? undefined : await read((file) => guessIndex(this.context, file));
+    const inspected = { ranges: guess?.inspected ?? [], isStored: false };
+    const facts = await this.probe(
+      (use) =>
+        readSource(open, inspected, (file) => {
+          fetchAhead(open, guess);
+          return use(file);
+        }),
+      isPrefix,
+    );
     const settings = readSettings(this.context, facts.video ? overlays : []);
-    const indexes = await this.possibleIndexes(read, facts, settings);
+    const indexes = await this.possibleIndexes(read, facts, settings, guess);
     if (typeof indexes === 'string') return indexes;
     const plans: Plan[] = [];
     for (const index of indexes) {
@@ -171,8 +182,9 @@ export class Planner {
     read: ReadFile,
     facts: SourceFacts,
     { quality }: AssetSettings,
+    guess: GuessedIndex | undefined,
   ): Promise<readonly [SourceIndex, ...SourceIndex[]] | string> {
-    if (isMovFormat(facts.formatName)) return [await this.index(read, facts)];
+    if (isMovFormat(facts.formatName)) return [confirmGuess(guess, facts) ?? (await this.index(read, facts))];
     if (!isMatroskaFormat(facts.formatName)) return NOT_INDEXED;
     if (quality === 'plus') return 'Matroska: quality plus depends on the sizes of all frames';
     const indexes = await read((file) => predictIndexes(this.context, file, facts));
@@ -198,6 +210,17 @@ export class Planner {
     return bitrateScale;
   }
 }
+
+/**
+ * Fetches what a player requests first while the file is probed. Whoever needs it and does not find
+ * it fetches it again.
+ */
+const fetchAhead = (open: (needed: ByteRanges) => Promise<LocalBlob>, guess: GuessedIndex | undefined): void => {
+  if (!guess) return;
+  open(guess.first)
+    .then((file) => file.release())
+    .catch(() => undefined);
+};
 
 /** Why segments can't be made directly from the source, by its index. */
 const whyTranscoded = (facts: SourceFacts, index: SourceIndex): string | undefined => {

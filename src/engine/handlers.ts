@@ -1,7 +1,7 @@
 import { measureComplexity } from './analysis/complexity.js';
 import { measureFrames } from './analysis/frame-quality.js';
 import { indexMatroska } from './analysis/index-matroska.js';
-import { indexMp4 } from './analysis/index-mp4.js';
+import { indexFirstTracks, indexMp4 } from './analysis/index-mp4.js';
 import { indexSource } from './analysis/index-source.js';
 import { measureLoudness } from './analysis/loudness.js';
 import { probe } from './analysis/probe.js';
@@ -32,6 +32,7 @@ import { encodeVideoConfig } from './video/video-config.js';
 export const handlers: MediaHandlers = {
   probe,
   index: async (job, context) => (await indexMp4(job)) ?? indexSource(job, context),
+  'first-tracks': indexFirstTracks,
   'predict-index': indexMatroska,
   sanity: checkSanity,
   complexity: measureComplexity,

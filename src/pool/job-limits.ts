@@ -6,6 +6,7 @@ import { type MediaPriority, mediaPriority } from './scheduler.js';
 const DEADLINES_MS: Record<MediaJob['kind'], number> = {
   probe: 30_000,
   index: 15 * 60_000,
+  'first-tracks': 30_000,
   'predict-index': 60_000,
   sanity: 60_000,
   complexity: 60_000,
@@ -54,7 +55,7 @@ export const defaultDeadlineMs = ({ kind }: MediaJob, priority: MediaPriority): 
 
 /** The CPU time that a job may use, in ms; undefined for jobs that only have a deadline. */
 export const cpuLimitOf = (job: MediaJob, headerCpuMs = MAX_HEADER_CPU_MS): number | undefined => {
-  if (job.kind === 'probe') return headerCpuMs;
+  if (job.kind === 'probe' || job.kind === 'first-tracks') return headerCpuMs;
   if (job.kind !== 'index') return undefined;
   const { size = 0 } = statSync(job.source.path, { throwIfNoEntry: false }) ?? {};
   return headerCpuMs + Math.round((size / 2 ** 30) * CPU_MS_PER_GIB);

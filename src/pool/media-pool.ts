@@ -81,6 +81,10 @@ const isReusable = (
   child.jobsStarted < jobsPerProcess &&
   child.busyMs < BUSY_LIMIT_MS;
 
+/** Whether another fresh job on the same file follows. */
+const isContinued = (task: PoolTask, outcome: Outcome): boolean =>
+  task.ownFile !== undefined && (task.isContinued || (outcome.type === 'failed' && outcome.code === 'range_missing'));
+
 /**
  * The parent's side of the media processes. When more urgent work needs a slot, less urgent work is
  * paused and continues later; one job of an ingest always goes on. At least one process stays warm.
@@ -235,7 +239,8 @@ export class MediaPool {
   private async runTask(task: PoolTask): Promise<void> {
     const { metrics, headerCpuMs } = this.options;
     const background = task.priority >= mediaPriority.background;
-    const child = this.processes.acquire({ background, fresh: task.fresh }, this.roomBeside(task, background));
+    const needs = { background, fresh: task.fresh, ownFile: task.ownFile };
+    const child = this.processes.acquire(needs, this.roomBeside(task, background));
     task.process = child;
     this.isUsedUp ||= task.fresh;
     const busyMs = child.busyMs;
@@ -259,7 +264,9 @@ export class MediaPool {
 
   private release(child: MediaProcess, task: PoolTask, outcome: Outcome): void {
     child.resume();
-    if (isReusable(child, outcome, this.options) && !task.fresh && !this.isStopped) this.processes.release(child);
+    const isUsedOn = isReusable(child, outcome, this.options) && !this.isStopped;
+    if (isUsedOn && !task.fresh) this.processes.release(child);
+    else if (isUsedOn && isContinued(task, outcome)) this.processes.keep(child, task.ownFile!);
     else void this.processes.retire(child);
   }
 

@@ -5,7 +5,7 @@ import { rejections } from '../media/source/rejections.js';
 import { defaultDeadlineMs } from './job-limits.js';
 import type { MediaProcess, Outcome } from './media-process.js';
 import type { MediaJob, MediaResults } from './protocol.js';
-import type { MediaPriority } from './scheduler.js';
+import { type MediaPriority, mediaPriority } from './scheduler.js';
 
 export interface TaskOptions {
   readonly priority: MediaPriority;
@@ -19,6 +19,11 @@ export interface TaskOptions {
    * for second tries.
    */
   readonly fresh?: boolean | undefined;
+  /**
+   * The process of a fresh job waits for the next fresh job on the same file, which it takes. It
+   * always does when parts of the file are missing: they are fetched for the next try.
+   */
+  readonly isContinued?: boolean | undefined;
   /** 0 to 1 */
   readonly onProgress?: ((fraction: number) => void) | undefined;
 }
@@ -33,6 +38,7 @@ export class PoolTask {
   state: 'waiting' | 'running' | 'paused' = 'waiting';
   fresh: boolean;
   isSecondTry = false;
+  readonly isContinued: boolean;
   /** While the job runs. */
   process: MediaProcess | undefined;
   readonly deadlineMs: number;
@@ -45,11 +51,18 @@ export class PoolTask {
     readonly job: MediaJob,
     /** Order of arrival. */
     readonly sequence: number,
-    { priority, deadlineMs = defaultDeadlineMs(job, priority), fresh = false, onProgress }: TaskOptions,
+    {
+      priority,
+      deadlineMs = defaultDeadlineMs(job, priority),
+      fresh = false,
+      isContinued = false,
+      onProgress,
+    }: TaskOptions,
   ) {
     this.priority = priority;
     this.deadlineMs = deadlineMs;
     this.fresh = fresh;
+    this.isContinued = isContinued;
     this.onProgress = onProgress ?? (() => undefined);
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -71,6 +84,17 @@ export class PoolTask {
 
   cancel(cause: unknown): void {
     this.reject(cancelled(undefined, cause));
+  }
+
+  /**
+   * The file that a fresh process belongs to; undefined for a second try, which is alone, and for
+   * processes of lower priority.
+   */
+  get ownFile(): string | undefined {
+    if (!this.fresh || this.isSecondTry || this.priority >= mediaPriority.background) return undefined;
+    if (!('source' in this.job)) return undefined;
+    const { path, staged } = this.job.source;
+    return `${staged?.version ?? ''} ${path}`;
   }
 
   /** The duration of the job's output, for kinds whose speed decides whether viewers wait. */

@@ -16,9 +16,14 @@ interface ProcessesOptions {
 /** What a job requires of its process. */
 interface ProcessNeeds {
   readonly background: boolean;
-  /** The process has not run another job. */
+  /** The process has not run another job, but for those on `ownFile`. */
   readonly fresh: boolean;
+  readonly ownFile?: string | undefined;
 }
+
+/** How long a process waits for the next job on its file: until missing parts are fetched. */
+const KEPT_MS = 10_000;
+const MAX_KEPT = 4;
 
 /** Sorts fastest first: processes whose code is compiled and whose sources are open. */
 const bySpeed = (waiting: MediaProcess[]): MediaProcess[] => waiting.sort((a, b) => b.jobsStarted - a.jobsStarted);
@@ -29,6 +34,8 @@ export class Processes {
   private readonly idle = new Set<MediaProcess>();
   /** Waits for the next fresh job. */
   private reserved: MediaProcess | undefined;
+  /** Processes that have seen one file, by that file. */
+  private readonly waitingByFile = new Map<string, { readonly child: MediaProcess; readonly limit: NodeJS.Timeout }>();
   private isStopped = false;
 
   constructor(private readonly options: ProcessesOptions) {
@@ -39,7 +46,9 @@ export class Processes {
    * Returns an idle process that fits, or a new one. At most `room` processes for viewers and one
    * for background work remain idle.
    */
-  acquire({ background, fresh }: ProcessNeeds, room: number): MediaProcess {
+  acquire({ background, fresh, ownFile }: ProcessNeeds, room: number): MediaProcess {
+    const own = ownFile === undefined ? undefined : this.takeOwn(ownFile);
+    if (own) return own;
     const usable = [...this.idle].filter(
       (child) => child.alive && child.background === background && (!fresh || child.jobsStarted === 0),
     );
@@ -61,6 +70,15 @@ export class Processes {
   /** Keeps the process for the next job. */
   release(child: MediaProcess): void {
     this.idle.add(child);
+  }
+
+  /** Keeps the process for the next fresh job on this file. */
+  keep(child: MediaProcess, ownFile: string): void {
+    const other = this.takeOwn(ownFile);
+    if (other) void this.retire(other);
+    if (this.waitingByFile.size >= MAX_KEPT) return void this.retire(child);
+    const end = (): void => void this.takeOwn(ownFile)?.kill();
+    this.waitingByFile.set(ownFile, { child, limit: setTimeout(end, KEPT_MS).unref() });
   }
 
   retire(child: MediaProcess): Promise<void> {
@@ -99,6 +117,14 @@ export class Processes {
   async stop(): Promise<void> {
     this.isStopped = true;
     await Promise.all([...this.all].map((child) => child.kill()));
+  }
+
+  private takeOwn(ownFile: string): MediaProcess | undefined {
+    const waiting = this.waitingByFile.get(ownFile);
+    if (!waiting) return undefined;
+    clearTimeout(waiting.limit);
+    this.waitingByFile.delete(ownFile);
+    return waiting.child.alive ? waiting.child : undefined;
   }
 
   private listIdle(): MediaProcess[] {

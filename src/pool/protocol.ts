@@ -47,6 +47,25 @@ export interface IndexJob {
 }
 
 /** Predicts the index of a Matroska file of which only parts are stored. */
+/**
+ * Indexes the first video track and the first audio track of an MP4 or MOV from its sample tables,
+ * before the file is probed.
+ */
+export interface FirstTracksJob {
+  readonly kind: 'first-tracks';
+  readonly source: MediaSource;
+  readonly outPath: string;
+}
+/** The tracks that were indexed; none when the tables are not sufficient. */
+export interface FirstTracks {
+  readonly video?: FirstTrack;
+  readonly audio?: FirstTrack;
+}
+export interface FirstTrack {
+  readonly streamIndex: number;
+  /** Ticks per second. */
+  readonly timescale: number;
+}
 export interface PredictIndexJob extends Omit<IndexJob, 'kind' | 'videoStreamIndex' | 'isPrefix'> {
   readonly kind: 'predict-index';
   readonly videoStreamIndex: number;
@@ -579,6 +598,7 @@ export type SlateResult = VideoConfigResult;
 export type MediaJob =
   | ProbeJob
   | IndexJob
+  | FirstTracksJob
   | PredictIndexJob
   | SanityJob
   | ComplexityJob
@@ -608,6 +628,7 @@ export type MediaJob =
 export interface MediaResults {
   probe: SourceFacts;
   index: { readonly packets: number };
+  'first-tracks': FirstTracks;
   'predict-index': PredictIndexResult;
   sanity: SanityResult;
   complexity: ComplexityResult;

@@ -12,7 +12,7 @@ import type { FileContext } from './context.js';
 import { sourceOf } from './probe-file.js';
 
 /** More than the longest index that the codec reads: twice 12 million packets of about 8 bytes. */
-const MAX_INDEX_BYTES = 2 ** 29;
+export const MAX_INDEX_BYTES = 2 ** 29;
 
 /** The part of `SourceFacts` that says which streams to index. */
 export interface IndexedStreams {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { findMoov, readMp4SampleTables } from '../../media/mp4/sample-tables.js';
+import { findFirstTracks, findMoov, readMp4SampleTables } from '../../media/mp4/sample-tables.js';
 import type { SourceIndex } from '../../media/source/source-index.js';
 import { encodeSourceIndex } from '../../media/source/source-index-codec.js';
-import type { IndexJob, MediaResults } from '../../pool/protocol.js';
+import type { FirstTracks, FirstTracksJob, IndexJob, MediaResults } from '../../pool/protocol.js';
 import { rangeReader } from '../ffmpeg/staged-ranges.js';
 
 /**
@@ -23,6 +23,26 @@ export const indexMp4 = async (job: IndexJob): Promise<MediaResults['index'] | u
     if (job.unmarkedStart && index.video) index.video.key[0] = 1;
     writeFileSync(job.outPath, encodeSourceIndex(index));
     return { packets: (index.video?.pts.length ?? 0) + (index.audio?.pts.length ?? 0) };
+  } finally {
+    await file.close();
+  }
+};
+
+/**
+ * The same for the first tracks of a file that has not been probed. The result is empty where
+ * `indexMp4` returns undefined.
+ */
+export const indexFirstTracks = async ({ source, outPath }: FirstTracksJob): Promise<FirstTracks> => {
+  const file = await open(source.path);
+  try {
+    const { size } = await file.stat();
+    const moov = await findMoov(rangeReader(file, source), size);
+    const tracks = moov && findFirstTracks(moov);
+    const streams = { videoStreamIndex: tracks?.video?.streamIndex, audioStreamIndex: tracks?.audio?.streamIndex };
+    const index = tracks && readMp4SampleTables(moov, streams);
+    if (!index || !liesWithin(index, size)) return {};
+    writeFileSync(outPath, encodeSourceIndex(index));
+    return tracks;
   } finally {
     await file.close();
   }

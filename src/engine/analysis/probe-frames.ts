@@ -13,6 +13,7 @@ import { isIdrPicture } from '../../media/codecs/avc.js';
 import { isIrapFrame } from '../../media/codecs/hevc.js';
 import { MAX_GOP_SECONDS } from '../../media/plan/mezzanine-decision.js';
 import { isMpegStreamFormat } from '../../media/source/frames.js';
+import { KEY_FRAME_POSITIONS } from '../../media/source/key-frame-ranges.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import { NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readPacket } from '../ffmpeg/open-source.js';
@@ -26,8 +27,6 @@ import { isIntra } from '../video/reader.js';
  */
 const SAMPLE_FRAMES = 12;
 const SAMPLE_PACKETS = 2_000;
-/** Positions, as shares of the file, at which a key frame is inspected. */
-const KEY_FRAME_POSITIONS = [0.25, 0.5, 0.75];
 
 export interface FrameSample {
   readonly first?: ReturnType<typeof describeFrame>;

@@ -48,6 +48,32 @@ export interface Mp4Streams {
   readonly audioStreamIndex?: number;
 }
 
+interface FirstTrack {
+  /** FFmpeg's stream number. */
+  readonly streamIndex: number;
+  readonly timescale: number;
+}
+
+/** The first track with video and the first one with audio of a complete `moov` box. */
+export const findFirstTracks = (moov: Uint8Array): { readonly video?: FirstTrack; readonly audio?: FirstTrack } => {
+  const root = listBoxes(moov)?.[0];
+  const tracks = (root && listBoxes(moov, root.content, root.end))?.filter(({ type }) => type === 'trak') ?? [];
+  const first = (handler: 'vide' | 'soun'): FirstTrack | undefined => {
+    const streamIndex = tracks.findIndex((track) => isHandledBy(moov, track, handler));
+    const track = tracks[streamIndex];
+    const timescale = track && readTimescale(moov, findBox(moov, ['mdia', 'mdhd'], track.content, track.end));
+    return timescale ? { streamIndex, timescale } : undefined;
+  };
+  const [video, audio] = [first('vide'), first('soun')];
+  return { ...(video && { video }), ...(audio && { audio }) };
+};
+
+const isHandledBy = (moov: Uint8Array, track: Mp4Box, handler: 'vide' | 'soun'): boolean => {
+  const hdlr = asFullBox(moov, findBox(moov, ['mdia', 'hdlr'], track.content, track.end));
+  if (!hdlr || hdlr.content + 8 > hdlr.end) return false;
+  return Buffer.from(moov.subarray(hdlr.content + 4, hdlr.content + 8)).toString('latin1') === handler;
+};
+
 /** The index of the selected streams, read from a complete `moov` box. */
 export const readMp4SampleTables = (moov: Uint8Array, streams: Mp4Streams): SourceIndex | undefined => {
   const root = listBoxes(moov)?.[0];
@@ -114,11 +140,9 @@ const readTrack = (
   movieTimescale: number,
 ): StreamIndex | undefined => {
   const below = (...path: string[]): Mp4Box | undefined => findBox(moov, path, track.content, track.end);
-  const hdlr = asFullBox(moov, below('mdia', 'hdlr'));
   const timescale = readTimescale(moov, below('mdia', 'mdhd'));
   const stbl = below('mdia', 'minf', 'stbl');
-  if (!hdlr || hdlr.content + 8 > hdlr.end || !timescale || !stbl) return undefined;
-  if (Buffer.from(moov.subarray(hdlr.content + 4, hdlr.content + 8)).toString('latin1') !== handler) return undefined;
+  if (!timescale || !stbl || !isHandledBy(moov, track, handler)) return undefined;
   const table = (type: string): Mp4Box | undefined => findBox(moov, [type], stbl.content, stbl.end);
   // Several descriptions: the coding parameters change within the track.
   if (readTable(moov, table('stsd'), 8)?.count !== 1) return undefined;

@@ -95,6 +95,19 @@ describe('media pool', () => {
     expect(after.pid).not.toBe(fresh.pid);
   });
 
+  it('keeps the process of a fresh job for the next one on the same file', async () => {
+    const { run, writeDir } = await start({ levels: ['none'] });
+    const missing = `missing:${join(writeDir, 'tried')}`;
+    await expect(run(missing, { fresh: true })).rejects.toMatchObject({ code: 'range_missing' });
+    const other = await run('hello', { fresh: true, isContinued: true });
+    const second = await run(missing, { fresh: true });
+    expect(second.pid).toBe(second.before);
+    expect(second.pid).not.toBe(other.pid);
+    expect((await run('hello')).pid).not.toBe(other.pid);
+    expect((await run('hello', { fresh: true })).pid).toBe(other.pid);
+    expect((await run('hello', { fresh: true })).pid).not.toBe(other.pid);
+  });
+
   it('has a process ready for a fresh job, and others for the jobs after it', async () => {
     const { pool, run } = await start({ size: 2, levels: ['none'] });
     const waiting = (): Set<number> =>

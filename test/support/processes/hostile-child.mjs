@@ -53,6 +53,12 @@ const orders = {
     while (!existsSync(path)) await sleep(10);
     return { pid: process.pid };
   },
+  // Parts of the file are missing until the path exists.
+  missing: (path) => {
+    if (existsSync(path)) return { pid: process.pid, before: Number(readFileSync(path, 'utf8')) };
+    writeFileSync(path, String(process.pid));
+    throw new KinoraError('range_missing', { details: { missing: [{ start: 0, end: 1 }] } });
+  },
   invalid: () => {
     throw new KinoraError('invalid_input', { messages: ['The input file is not a valid video file.'] });
   },

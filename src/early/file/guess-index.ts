@@ -1,0 +1,72 @@
+// Answers what the plan is: where the packets of a file are, before it is probed.
+
+import type { ByteRanges } from '../../lib/byte-ranges.js';
+import { isKinoraError } from '../../lib/errors.js';
+import { withTemporaryFile } from '../../lib/temporary-file.js';
+import { keyFrameRanges } from '../../media/source/key-frame-ranges.js';
+import { neededRanges } from '../../media/source/needed-ranges.js';
+import type { Rational, SourceFacts } from '../../media/source/source-facts.js';
+import type { SourceIndex } from '../../media/source/source-index.js';
+import { decodeSourceIndex } from '../../media/source/source-index-codec.js';
+import { mediaPriority } from '../../pool/media-pool.js';
+import type { FirstTrack, FirstTracks, MediaSource } from '../../pool/protocol.js';
+import { readResult } from '../../pool/read-result.js';
+import type { FileContext } from './context.js';
+import { sourceOf } from './probe-file.js';
+import { MAX_INDEX_BYTES } from './read-index.js';
+
+/** The index of the first tracks of an MP4 or MOV: nearly always those that are used. */
+export interface GuessedIndex {
+  readonly index: SourceIndex;
+  readonly tracks: FirstTracks;
+  /** What the probe reads in the middle of the file. */
+  readonly inspected: ByteRanges;
+  /** What the first two segments are made from. */
+  readonly first: ByteRanges;
+}
+
+/** Where the second segment of most plans ends. */
+const FIRST_SECONDS = 4;
+
+/**
+ * Indexes an MP4 or MOV from its sample tables before it is probed, in the process of the probe
+ * that follows. Undefined when the tables are not sufficient.
+ */
+export const guessIndex = async (
+  { pool, temporaryDir, signal }: Pick<FileContext, 'pool' | 'temporaryDir' | 'signal'>,
+  file: MediaSource,
+): Promise<GuessedIndex | undefined> => {
+  const guess = async (outPath: string): Promise<GuessedIndex | undefined> => {
+    const job = { kind: 'first-tracks', source: sourceOf(file), outPath } as const;
+    const options = { priority: mediaPriority.warmUp, signal, fresh: true, isContinued: true };
+    const tracks = await pool.run(job, options);
+    if (!tracks.video && !tracks.audio) return undefined;
+    return describeGuess(tracks, decodeSourceIndex(await readResult(outPath, MAX_INDEX_BYTES)));
+  };
+  try {
+    return await withTemporaryFile(temporaryDir, guess);
+  } catch (error) {
+    if (signal.aborted || !isKinoraError(error)) throw error;
+    // The probe says what is wrong with the file.
+    return undefined;
+  }
+};
+
+const describeGuess = (tracks: FirstTracks, index: SourceIndex): GuessedIndex => {
+  const timescales = { video: tracks.video?.timescale, audio: tracks.audio?.timescale };
+  const timed = { index, videoTimeBase: timeBaseOf(tracks.video), audioTimeBase: timeBaseOf(tracks.audio) };
+  const first = neededRanges(timed, 0, FIRST_SECONDS, { video: true, audio: true });
+  return { tracks, index, inspected: keyFrameRanges(index, timescales), first };
+};
+
+const timeBaseOf = (track: FirstTrack | undefined): Rational | undefined => track && { num: 1, den: track.timescale };
+
+/** The index of the streams that the probe has chosen, if it was guessed. */
+export const confirmGuess = (guess: GuessedIndex | undefined, facts: SourceFacts): SourceIndex | undefined => {
+  const { video, audio } = guess?.tracks ?? {};
+  const isConfirmed =
+    video?.streamIndex === facts.video?.streamIndex &&
+    audio?.streamIndex === facts.audio[0]?.streamIndex &&
+    !facts.video?.unmarkedStart;
+  return isConfirmed ? guess?.index : undefined;
+};
