@@ -112,19 +112,21 @@ export class OriginPlay {
   /** Returns false when the asset can't be played. */
   private async start(overlays: readonly StoredOverlay[]): Promise<boolean> {
     const { assetId, clock, earlySources, logger, cache, state } = this.context;
-    const early = await new Planner(this.context).ranges(this.source, overlays);
     // Of an earlier run that was killed: nothing compared the parts that they were made from with
     // the download.
-    await cache.removeAsset(assetId);
+    const removed = cache.removeAsset(assetId);
+    removed.catch(() => undefined);
+    const early = await new Planner(this.context).ranges(this.source, overlays);
+    await removed;
     if (typeof early === 'string') await this.withdraw(early);
     if (typeof early === 'string' || this.ended) return false;
     this.early = early;
     earlySources.offer(assetId, early);
+    const warmed = this.warm(early.plan);
     this.announced = state.saveEarlyPlayback(assetId, { status: 'played' });
     await this.announced;
     const elapsedMs = Math.round(clock.monotonicMs() - this.startedMs);
     logger.info({ elapsed_ms: elapsedMs, fetched_bytes: this.source.fetchedBytes }, 'asset plays early');
-    const warmed = this.warm(early.plan);
     if (this.remote.sizeBytes >= LARGE_BYTES)
       await Promise.race([warmed, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
     return true;
