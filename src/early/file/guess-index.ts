@@ -25,8 +25,8 @@ export interface GuessedIndex {
   readonly first: ByteRanges;
 }
 
-/** Where the second segment of most plans ends. */
-const FIRST_SECONDS = 4;
+/** Where the second video segment and the first chunk of the audio end in most plans. */
+const FIRST_SECONDS = { video: 4, audio: 8 };
 
 /**
  * Indexes an MP4 or MOV from its sample tables before it is probed, in the process of the probe
@@ -55,7 +55,10 @@ export const guessIndex = async (
 const describeGuess = (tracks: FirstTracks, index: SourceIndex): GuessedIndex => {
   const timescales = { video: tracks.video?.timescale, audio: tracks.audio?.timescale };
   const timed = { index, videoTimeBase: timeBaseOf(tracks.video), audioTimeBase: timeBaseOf(tracks.audio) };
-  const first = neededRanges(timed, 0, FIRST_SECONDS, { video: true, audio: true });
+  const first = [
+    ...neededRanges(timed, 0, FIRST_SECONDS.video, { video: true, audio: false }),
+    ...neededRanges(timed, 0, FIRST_SECONDS.audio, { video: false, audio: true }),
+  ];
   return { tracks, index, inspected: keyFrameRanges(index, timescales), first };
 };
 

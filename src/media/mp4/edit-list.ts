@@ -33,11 +33,12 @@ export const applyEditList = (
   timescale: number,
 ): EditedTimes | undefined => {
   const finish = (count: number, shift: number): EditedTimes => {
-    const pts = composition.subarray(0, count).map((time) => time - shift);
+    const pts = composition.slice(0, count);
     let last = 0;
-    pts.forEach((time, sample) => {
-      if (time >= pts[last]!) last = sample;
-    });
+    for (let sample = 0; sample < count; sample += 1) {
+      pts[sample]! -= shift;
+      if (pts[sample]! >= pts[last]!) last = sample;
+    }
     return { count, pts, lastDuration: Math.max(duration[last]!, 1) };
   };
   if (edits.length === 0) return finish(composition.length, 0);

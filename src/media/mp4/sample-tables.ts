@@ -275,37 +275,39 @@ const readKeys = (moov: Uint8Array, table: FindTable, count: number): Uint8Array
   return key.includes(1) ? key : undefined;
 };
 
-interface Chunk {
-  readonly offset: number;
-  readonly samples: number;
+/** Columns instead of an object for each chunk: two hours have half a million. */
+interface Chunks {
+  readonly offset: Float64Array;
+  readonly samples: Uint32Array;
 }
 
-const readChunks = (moov: Uint8Array, table: FindTable): Chunk[] | undefined => {
+const readChunks = (moov: Uint8Array, table: FindTable): Chunks | undefined => {
   const stsc = readTable(moov, table('stsc'), 12);
   const stco = readTable(moov, table('stco'), 4);
   const co64 = readTable(moov, table('co64'), 8);
   const offsets = stco ?? co64;
   if (!stsc || !offsets || offsets.count > MAX_SAMPLES) return undefined;
-  const chunks: Chunk[] = [];
+  const offset = new Float64Array(offsets.count);
+  const samples = new Uint32Array(offsets.count);
+  let count = 0;
   for (let row = 0; row < stsc.count; row += 1) {
     const first = stsc.u32(row) - 1;
     const end = row + 1 < stsc.count ? stsc.u32(row + 1) - 1 : offsets.count;
-    if (first !== chunks.length || end < first || end > offsets.count) return undefined;
-    for (let chunk = first; chunk < end; chunk += 1)
-      chunks.push({
-        offset: stco ? stco.u32(chunk) : co64!.u32(chunk, 0) * 0x1_0000_0000 + co64!.u32(chunk, 1),
-        samples: stsc.u32(row, 1),
-      });
+    if (first !== count || end < first || end > offsets.count) return undefined;
+    samples.fill(stsc.u32(row, 1), first, end);
+    count = end;
   }
-  return chunks;
+  for (let chunk = 0; chunk < count; chunk += 1)
+    offset[chunk] = stco ? stco.u32(chunk) : co64!.u32(chunk, 0) * 0x1_0000_0000 + co64!.u32(chunk, 1);
+  return { offset: offset.subarray(0, count), samples: samples.subarray(0, count) };
 };
 
-const positionSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64Array | undefined => {
+const positionSamples = ({ offset, samples }: Chunks, sizes: Uint32Array): Float64Array | undefined => {
   const position = new Float64Array(sizes.length);
   let sample = 0;
-  for (const { offset, samples } of chunks) {
-    let offsetOfSample = offset;
-    for (const end = Math.min(sample + samples, sizes.length); sample < end; sample += 1) {
+  for (let chunk = 0; chunk < offset.length; chunk += 1) {
+    let offsetOfSample = offset[chunk]!;
+    for (const end = Math.min(sample + samples[chunk]!, sizes.length); sample < end; sample += 1) {
       position[sample] = offsetOfSample;
       offsetOfSample += sizes[sample]!;
     }
@@ -317,28 +319,27 @@ const positionSamples = (chunks: readonly Chunk[], sizes: Uint32Array): Float64A
 const readPcmTrack = (
   moov: Uint8Array,
   table: FindTable,
-  chunks: readonly Chunk[],
+  chunks: Chunks,
   edits: readonly Edit[],
   timescale: number,
 ): StreamIndex | undefined => {
   const stsz = asFullBox(moov, table('stsz'));
-  if (!stsz || stsz.content + 8 > stsz.end || chunks.length === 0) return undefined;
+  if (!stsz || stsz.content + 8 > stsz.end || chunks.offset.length === 0) return undefined;
   const sampleBytes = viewOf(moov).getUint32(stsz.content);
-  const composition = new Float64Array(chunks.length);
-  let samples = 0;
-  chunks.forEach((chunk, index) => {
-    composition[index] = samples;
-    samples += chunk.samples;
+  const composition = new Float64Array(chunks.offset.length);
+  let total = 0;
+  chunks.samples.forEach((samples, chunk) => {
+    composition[chunk] = total;
+    total += samples;
   });
-  const duration = Float64Array.from(chunks, (chunk) => chunk.samples);
+  const duration = Float64Array.from(chunks.samples);
   const edited = applyEditList({ composition, duration }, edits, 'soun', timescale);
   if (!edited) return undefined;
-  const editedChunks = chunks.slice(0, edited.count);
   return {
     pts: edited.pts,
-    key: new Uint8Array(editedChunks.length).fill(1),
-    size: Uint32Array.from(editedChunks, (chunk) => chunk.samples * sampleBytes),
-    position: Float64Array.from(editedChunks, ({ offset }) => offset),
+    key: new Uint8Array(edited.count).fill(1),
+    size: chunks.samples.slice(0, edited.count).map((samples) => samples * sampleBytes),
+    position: chunks.offset.slice(0, edited.count),
     lastDuration: edited.lastDuration,
   };
 };

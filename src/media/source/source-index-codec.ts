@@ -30,13 +30,14 @@ class ByteWriter {
     this.length += 1;
   }
 
-  /** 0 to 2^53 - 1; arithmetic instead of bit operators, which stop at 32 bits. */
+  /** 0 to 2^53 - 1; bit operators stop at 32 bits. */
   unsigned(value: number): void {
     let rest = value;
-    while (rest >= 0x80) {
+    while (rest > 0x7fff_ffff) {
       this.byte((rest % 0x80) + 0x80);
       rest = Math.floor(rest / 0x80);
     }
+    for (; rest >= 0x80; rest >>= 7) this.byte((rest & 0x7f) | 0x80);
     this.byte(rest);
   }
 
