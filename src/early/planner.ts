@@ -184,7 +184,7 @@ export class Planner {
     { quality }: AssetSettings,
     guess: GuessedIndex | undefined,
   ): Promise<readonly [SourceIndex, ...SourceIndex[]] | string> {
-    if (isMovFormat(facts.formatName)) return [confirmGuess(guess, facts) ?? (await this.index(read, facts))];
+    if (isMovFormat(facts.formatName)) return [confirmGuess(guess, facts)?.index ?? (await this.index(read, facts))];
     if (!isMatroskaFormat(facts.formatName)) return NOT_INDEXED;
     if (quality === 'plus') return 'Matroska: quality plus depends on the sizes of all frames';
     const indexes = await read((file) => predictIndexes(this.context, file, facts));

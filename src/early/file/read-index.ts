@@ -22,6 +22,18 @@ export interface IndexedStreams {
   readonly audio: readonly { readonly streamIndex: number }[];
 }
 
+export interface IndexFile {
+  readonly index: SourceIndex;
+  /** The same, as it is stored. */
+  readonly bytes: Buffer;
+}
+
+interface IndexOptions {
+  /** The index of these streams, if it is known but not stored. */
+  readonly guessed?: IndexFile | undefined;
+  readonly writes?: PendingWork;
+}
+
 /**
  * Reads the index stored under `key`, or has a media process index the file and stores the result.
  * On a local disk, storing it goes on among `writes` if they are given. From a bucket, what follows
@@ -32,18 +44,20 @@ export const readIndex = async (
   key: string,
   file: MediaSource,
   source: IndexedStreams,
-  writes?: PendingWork,
+  { guessed, writes }: IndexOptions = {},
 ): Promise<SourceIndex> => {
   const stored = await context.blobs.read(key);
   if (stored) return decodeSourceIndex(await buffer(stored));
-  const bytes = await makeIndex(context, file, source);
-  // Checked before it is stored: an unreadable index would fail every later run too.
-  const index = decodeSourceIndex(bytes);
+  // Read before it is stored: an unreadable index would fail every later run too.
+  const { index, bytes } = guessed ?? readIndexFile(await makeIndex(context, file, source));
   const storing = context.blobs.put(key, bytes);
   if (writes && context.blobs.isLocal) writes.add(storing);
   else await storing;
   return index;
 };
+
+/** @throws KinoraError `internal_error` */
+export const readIndexFile = (bytes: Buffer): IndexFile => ({ index: decodeSourceIndex(bytes), bytes });
 
 /**
  * Indexes a file. For an incomplete file this works only if its tables are sufficient, or for what

@@ -5,6 +5,7 @@ import type { RecordingCutter } from '../../domain/assets/recording-cutter.js';
 import type { queues } from '../../domain/queues.js';
 import type { TrackState } from '../../domain/tracks/track-state.js';
 import type { FileContext } from '../../early/file/context.js';
+import type { GuessedIndex } from '../../early/file/guess-index.js';
 import type { EarlySources } from '../../early/sources.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Limiter } from '../../lib/limiter.js';
@@ -60,4 +61,6 @@ export interface IngestContext extends IngestDeps, Omit<FileContext, 'blobs' | '
 export interface PrepareContext extends IngestContext {
   /** Of what is known about the source; they go on beside the next steps until there is a plan. */
   readonly writes: PendingWork;
+  /** Of a source that is probed in this run. */
+  readonly guess?: Promise<GuessedIndex | undefined> | undefined;
 }

@@ -1,5 +1,6 @@
 import type { SourceFile } from '../../early/file/context.js';
 import { checkSanity } from '../../early/file/find-problem.js';
+import { confirmGuess } from '../../early/file/guess-index.js';
 import { readIndex } from '../../early/file/read-index.js';
 import { checkPlan, Planner, type WholeFileWork } from '../../early/planner.js';
 import { createLinkedAbort } from '../../lib/linked-abort.js';
@@ -64,9 +65,10 @@ const decideFromIndex = async (
   file: SourceFile,
   options: CheckedOptions,
 ): Promise<Planned> => {
-  const { assetId, state, writes } = context;
+  const { assetId, guess, state, writes } = context;
   const { path, facts, settings } = file;
-  const index = await readIndex(context, indexKey(assetId), file, facts, writes);
+  const guessed = confirmGuess(await guess, facts);
+  const index = await readIndex(context, indexKey(assetId), file, facts, { guessed, writes });
   const reasons = evaluateInput(facts, index, settings.maxResolutionTier);
   if (reasons) writes.add(state.saveReasons(assetId, reasons));
   const planner = new Planner(context);

@@ -1,6 +1,7 @@
 import { overlayInputs } from '../../domain/assets/overlay-inputs.js';
 import type { SourceFile } from '../../early/file/context.js';
 import type { Problem } from '../../early/file/find-problem.js';
+import { guessIndex } from '../../early/file/guess-index.js';
 import { checkLimits, probeFile, reject, sourceOf } from '../../early/file/probe-file.js';
 import { type EarlyPlan, FirstSegments } from '../../early/first-segments.js';
 import { openingRanges } from '../../early/ranges.js';
@@ -68,7 +69,7 @@ const prepare = async (
   sideCars: SideCars,
   early: EarlyPlan | undefined,
 ): Promise<void> => {
-  const { clock, signal } = context;
+  const { clock, row, signal } = context;
   const startedMs = clock.monotonicMs();
   const first = new FirstSegments(context, early);
   const planned = await readSource(
@@ -76,12 +77,18 @@ const prepare = async (
     await partsOf(context),
     async (source) => {
       const writes = new PendingWork();
+      using stop = createLinkedAbort(context.signal);
+      const guess = row.media.facts
+        ? undefined
+        : guessIndex({ ...context, signal: stop.signal }, source, { besideProbe: true });
+      if (guess) writes.add(guess);
       try {
-        return await prepareSource({ ...context, writes }, source, storingOverlays, first);
+        return await prepareSource({ ...context, guess, writes }, source, storingOverlays, first);
       } catch (error) {
         // Parts can look like a damaged file.
         throw source.staged && isKinoraError(error, 'invalid_input') ? needsWholeFile() : error;
       } finally {
+        stop.abort();
         await writes.settled();
       }
     },
