@@ -219,6 +219,20 @@ export const mediaQuery = (id: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
+export interface AssetAv1 {
+  readonly delivered_bytes: number;
+  /** What H.264 would have taken more, about. */
+  readonly saved_bytes: number;
+}
+
+/** What an asset's AV1 saved in the last 30 days. */
+export const av1Query = (id: string) =>
+  queryOptions({
+    queryKey: ['asset', id, 'av1'],
+    queryFn: ({ signal }) =>
+      get<{ data: AssetAv1 }>(`/console/api/assets/${id}/av1`, {}, signal).then(({ data }) => data),
+  });
+
 /** The titles of up to 100 assets, by ID; those that have none are absent. */
 export const titlesQuery = (ids: readonly string[]) =>
   queryOptions({

@@ -14,7 +14,7 @@ import type { LogTail } from '../telemetry/log-tail.js';
 import { adminOperations } from './admin-operations.js';
 import type { ControlHandler } from './control-server.js';
 import { importOperations } from './import-operations.js';
-import { type FigureSources, readServerFigures } from './server-figures.js';
+import { type FigureSources, readAv1Figures, readServerFigures, type ServerFigures } from './server-figures.js';
 import { isSnapshot, SNAPSHOT } from './snapshot-name.js';
 
 /** What `doctor` asks the running server. */
@@ -30,6 +30,7 @@ export interface ServerStatus {
   readonly sandboxAdvice: string | undefined;
   /** The speech recognizer; absent when there is none. */
   readonly speech: string | undefined;
+  readonly av1: ServerFigures['av1'];
   readonly settings: Pick<Config, (typeof publicSettings)[number]>;
 }
 
@@ -86,6 +87,7 @@ export const createControlHandlers = (deps: ControlDeps): Readonly<Record<string
       sandbox: pool.sandbox,
       sandboxAdvice: pool.sandboxAdvice,
       speech,
+      av1: await readAv1Figures(database),
       settings: Object.fromEntries(publicSettings.map((name) => [name, config[name]])) as ServerStatus['settings'],
     }),
     /** The URL of a new link that signs in to the console once. */

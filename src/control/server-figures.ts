@@ -6,6 +6,8 @@ import {
   type JobFigure,
   webhookLagSeconds,
 } from '../db/tables/server/operating-figures.js';
+import { readAv1Savings } from '../domain/usage/av1-savings.js';
+import { systemClock } from '../lib/clock.js';
 import { kinoraVersion } from '../lib/version.js';
 
 /** What `stats` shows of the running server. */
@@ -18,6 +20,8 @@ export interface ServerFigures {
   readonly jobs: readonly { readonly queue: string; readonly state: JobFigure['state']; readonly count: number }[];
   /** Age of the event that has waited longest for its delivery; 0 when none waits. */
   readonly webhook_lag_seconds: number;
+  /** In the last 30 days; what was saved is an estimate. */
+  readonly av1: { readonly delivered_bytes: number; readonly saved_bytes: number };
   readonly cache_bytes: number;
   readonly cache_limit_bytes: number;
   readonly disk_free_bytes: number;
@@ -30,8 +34,14 @@ export interface FigureSources {
   readonly freeBytes: () => Promise<number>;
 }
 
+/** What AV1 saved in the last 30 days. */
+export const readAv1Figures = async ({ queryable }: Database): Promise<ServerFigures['av1']> => {
+  const { bytes, savedBytes } = await readAv1Savings(queryable, systemClock);
+  return { delivered_bytes: bytes, saved_bytes: savedBytes };
+};
+
 export const readServerFigures = async ({
-  database: { queryable },
+  database,
   config,
   cacheBytes,
   freeBytes,
@@ -40,9 +50,10 @@ export const readServerFigures = async ({
   pid: process.pid,
   uptime_seconds: Math.floor(process.uptime()),
   memory_bytes: process.memoryUsage.rss(),
-  assets: await countAssets(queryable),
-  jobs: (await countLiveJobs(queryable)).map(({ queue, state, jobs }) => ({ queue, state, count: jobs })),
-  webhook_lag_seconds: await webhookLagSeconds(queryable),
+  assets: await countAssets(database.queryable),
+  jobs: (await countLiveJobs(database.queryable)).map(({ queue, state, jobs }) => ({ queue, state, count: jobs })),
+  webhook_lag_seconds: await webhookLagSeconds(database.queryable),
+  av1: await readAv1Figures(database),
   cache_bytes: cacheBytes(),
   cache_limit_bytes: config.cacheSizeBytes,
   disk_free_bytes: await freeBytes(),

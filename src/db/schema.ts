@@ -97,6 +97,8 @@ export interface Schema {
     live_stream_id: string | null;
     is_live: Generated<boolean>;
     recording_times: JSONColumnType<RecordingTime[]> | null;
+    av1: Generated<'auto' | 'always' | 'never'>;
+    av1_state: 'listed' | 'failed' | null;
   };
   asset_failure: {
     asset_id: string;
@@ -385,6 +387,8 @@ export interface Schema {
     delivered_seconds: number;
     delivered_bytes: number;
     minutes: Generated<number>;
+    av1_seconds: Generated<number>;
+    av1_bytes: Generated<number>;
   };
   delivery_budget: {
     id: string;

@@ -51,6 +51,8 @@ export const queues = {
   makeMaster: queue<MasterPayload>('master', ({ masterId }) => masterId),
   endMaster: queue<MasterPayload>('end-master', ({ masterId }) => masterId),
   findShots: queue<ShotsPayload>('shots', ({ orderId }) => orderId),
+  /** Makes what is watched most of an asset in AV1, then lists it. */
+  prepareAv1: queue<AssetPayload>('prepare-av1', ({ assetId }) => assetId),
   timeOutUpload: queue<{ readonly uploadId: string }>('time-out-upload', ({ uploadId }) => uploadId),
   /** Enqueued at each start: uploads that a stopped server left to be settled. */
   settleUploads: queue<object>('settle-uploads', () => 'start'),

@@ -7,11 +7,13 @@ import { RecognitionState } from '../domain/tracks/recognition-state.js';
 import { TrackState } from '../domain/tracks/track-state.js';
 import { sampleUrl } from '../http/ops/sample.js';
 import { createShotsWorker } from '../jobs/find-shots.js';
+import { WatchedSearch } from '../jobs/find-watched.js';
 import { HourlyWork } from '../jobs/hourly-work.js';
 import { createTrackWorkers } from '../jobs/ingest/tracks/worker.js';
 import { createIngestWorkers } from '../jobs/ingest/worker.js';
 import { createMasterWorkers } from '../jobs/make-master.js';
 import { createRenditionWorkers } from '../jobs/make-static-rendition.js';
+import { createAv1Worker } from '../jobs/prepare-av1.js';
 import { createPurgeHandler } from '../jobs/purge.js';
 import { purgeEvents } from '../jobs/purge-events.js';
 import { createRecognitionWorker } from '../jobs/recognize-speech.js';
@@ -75,6 +77,7 @@ const createWorkers = (base: Base, parts: Parts, localUrl: string): QueueWorker[
     ),
     ...createMasterWorkers({ context, blobs, pool, producer, temporaryDir, logger }),
     createShotsWorker({ context, blobs, pool, logger }),
+    createAv1Worker({ database, producer, clock, logger }),
     ...(parts.robots?.workers ?? []),
     ...createUploadWorkers({ database, clock, uploadSessions: parts.uploadSessions }),
     {
@@ -131,6 +134,10 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string, node
   await runner.start();
   phases.push({ name: 'jobs', end: (limitMs) => runner.stop(limitMs) });
   await startWebhooks(base, parts, nodes);
+  if (typeof config.av1After === 'number' && config.av1After > 0) {
+    const search = new WatchedSearch({ database, queue: context.queue, clock, logger, factor: config.av1After });
+    phases.push({ name: 'search for watched assets', end: () => search.stop() });
+  }
   const eventPurge = { database, clock, logger, retentionMs: config.eventRetentionMs };
   const hourlyPurge = new HourlyWork(
     (isStopping) => purgeEvents(eventPurge, isStopping),

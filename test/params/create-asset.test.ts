@@ -102,6 +102,7 @@ const refused: [string, object, string[]][] = [
     { passthrough: times('😀', 256) },
     ['passthrough must be at most 255 characters'],
   ],
+  ['av1 unknown', { av1: 'on' }, ['av1 must be one of: auto, always, never']],
   ['passthrough of a wrong type', { passthrough: 5 }, ['passthrough must be a string']],
   ['passthrough with NUL', { passthrough: 'a\0' }, ['passthrough must be valid Unicode text without NUL']],
   ['passthrough with half a pair', { passthrough: '\ud83d' }, ['passthrough must be valid Unicode text without NUL']],

@@ -35,6 +35,8 @@ const deliver = (assetId: string, atSeconds: number, tier: string, seconds: numb
         tier,
         delivered_seconds: seconds,
         delivered_bytes: 1000,
+        av1_seconds: 0,
+        av1_bytes: 0,
       },
     ],
     [],

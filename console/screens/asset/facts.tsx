@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { type Asset, type AssetMedia, mediaQuery } from '../../api/assets';
+import { type Asset, type AssetAv1, type AssetMedia, av1Query, mediaQuery } from '../../api/assets';
 import { useSession } from '../../api/session';
 import { formatBitRate, formatBytes, formatDate, formatDuration } from '../../lib/format';
 import { CopyButton } from '../../ui/copy';
@@ -63,7 +63,18 @@ const mediaFacts = (media: AssetMedia): readonly Fact[] => [
   ],
 ];
 
-const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolean): readonly Fact[] => {
+const av1Fact = (av1: AssetAv1): Fact => [
+  'AV1',
+  av1.delivered_bytes > 0 &&
+    `${formatBytes(av1.delivered_bytes)} delivered in 30 days, about ${formatBytes(av1.saved_bytes)} less than in H.264`,
+];
+
+const factsOf = (
+  asset: Asset,
+  media: AssetMedia | undefined,
+  av1: AssetAv1 | undefined,
+  mayOperate: boolean,
+): readonly Fact[] => {
   const video = asset.tracks?.find(({ type }) => type === 'video');
   const audio = asset.tracks?.filter(({ type }) => type === 'audio') ?? [];
   const text = asset.tracks?.filter(({ type }) => type === 'text') ?? [];
@@ -76,6 +87,7 @@ const factsOf = (asset: Asset, media: AssetMedia | undefined, mayOperate: boolea
     ['Audio', audio.map(({ name, language_code: language }) => name ?? language).join(', ') || undefined],
     ['Text tracks', text.map(({ name, language_code: language }) => name ?? language).join(', ') || undefined],
     ...(media ? mediaFacts(media) : []),
+    ...(av1 ? [av1Fact(av1)] : []),
     ['Quality', asset.video_quality],
     ['Origin', asset.ingest_type && origins[asset.ingest_type]],
     ['Live stream', asset.live_stream_id && <Link href={`/live/${asset.live_stream_id}`}>Open the live stream</Link>],
@@ -95,5 +107,6 @@ export const Facts = ({ asset }: { readonly asset: Asset }): ReactNode => {
   // A file that still grows is described when it is complete.
   const isComplete = asset.status === 'ready' && !asset.is_live;
   const { data: media } = useQuery({ ...mediaQuery(asset.id), enabled: isComplete });
-  return <FactList facts={factsOf(asset, media, mayOperate)} />;
+  const { data: av1 } = useQuery({ ...av1Query(asset.id), enabled: isComplete });
+  return <FactList facts={factsOf(asset, media, av1, mayOperate)} />;
 };

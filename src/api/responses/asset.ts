@@ -118,6 +118,11 @@ export const AssetResponse = Fields(
       Flag({ description: 'Whether shots were requested with the asset. Present only when true' }),
     ),
     shots: Optional(ShotsResponse),
+    av1: Optional(
+      Enum(['always', 'never'], {
+        description: 'Whether playlists list the ladder in AV1. Absent while the server decides',
+      }),
+    ),
     thumbnail_time: Optional(seconds('Time of the default thumbnail. Present when set')),
     non_standard_input_reasons: Optional(
       Type.Record(Text(), Text(), {
@@ -184,6 +189,7 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     directives: asset.directives?.map((id) => ({ id })),
     generate_shots: asset.generate_shots ? true : undefined,
     shots: shots && serializeShots(shots),
+    av1: asset.av1 === 'auto' ? undefined : asset.av1,
     ...(asset.status === 'errored' && { errors: asset.error }),
     ...(asset.status === 'ready' && {
       duration: asset.duration_seconds,

@@ -37,6 +37,12 @@ export const StaticRendition = Type.Object({
   passthrough: Type.Optional(passthrough(' with the rendition')),
 });
 
+const av1 = () =>
+  Type.Enum(['auto', 'always', 'never'], {
+    description:
+      'Whether playlists also list the ladder in AV1: `auto` once the asset is watched enough for it, as the server is configured; `always`; or `never`',
+  });
+
 const metaFields = (more = '') => ({
   title: Type.Optional(
     Type.String({ maxLength: 512, description: `Title of the video, at most 512 characters${more}` }),
@@ -127,6 +133,7 @@ export const CreateAssetBody = Type.Object({
       description: 'Directives to run on the asset once it is `ready`',
     }),
   ),
+  av1: Type.Optional(av1()),
   generate_shots: Type.Optional(
     Type.Boolean({ default: false, description: 'Whether to detect the shots of the video once the asset is `ready`' }),
   ),
@@ -155,4 +162,5 @@ export const UpdateAssetBody = Type.Object({
         'Time of the default thumbnail in seconds, from 0 to the duration of the asset. Requires a `ready` asset with video',
     }),
   ),
+  av1: Type.Optional(av1()),
 });

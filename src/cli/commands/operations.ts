@@ -86,6 +86,7 @@ const stats: Command = {
       'active jobs': counts('active'),
       'queued jobs': counts('queued'),
       'webhook lag': `${Math.floor(figures.webhook_lag_seconds)} s`,
+      AV1: `${gigabytes(figures.av1.delivered_bytes)} delivered in 30 days, about ${gigabytes(figures.av1.saved_bytes)} saved`,
       'segment cache': `${gigabytes(figures.cache_bytes)} of ${gigabytes(figures.cache_limit_bytes)}`,
       'free disk space': gigabytes(figures.disk_free_bytes),
     });

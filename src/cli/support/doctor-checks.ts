@@ -57,6 +57,13 @@ const runningServer: Check = async ({ server }) => {
   return [warn(`${text}, while this command is version ${kinoraVersion()}`, 'restart the server to run this version')];
 };
 
+const av1: Check = async ({ server }) => {
+  // A server of an older version does not tell.
+  const { delivered_bytes: delivered, saved_bytes: saved } = server?.av1 ?? { delivered_bytes: 0, saved_bytes: 0 };
+  if (delivered === 0) return [];
+  return [ok(`AV1: ${inGiB(delivered)} delivered in 30 days, about ${inGiB(saved)} less than in H.264`)];
+};
+
 /** The directory itself or, before the first start, the one in which it will be created. */
 const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
@@ -355,5 +362,6 @@ export const checks: readonly Check[] = [
   privateSources,
   earlyPlay,
   speech,
+  av1,
   responses,
 ];

@@ -40,7 +40,7 @@ export const deleteAsset = async (context: DomainContext, environmentId: string,
     if (shots) await context.queue.cancel(queues.findShots, shots.order_id, tx);
     await context.assetHook?.beforeRemoval(context, tx, assetId);
     await removeAsset(tx, assetId);
-    for (const queue of [queues.ingest, queues.transcode, queues.readEmbeddedText])
+    for (const queue of [queues.ingest, queues.transcode, queues.readEmbeddedText, queues.prepareAv1])
       await context.queue.cancel(queue, assetId, tx);
     for (const { id, status } of tracks) if (status === 'preparing') await cancelTrackWork(context, tx, id);
     for (const { id, status } of renditions)

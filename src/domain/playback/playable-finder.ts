@@ -24,6 +24,7 @@ import type { AudioPlan, Plan } from '../../media/plan/plan.js';
 import type { Chapter } from '../../media/plan/plan-chapters.js';
 import type { RecordedSession } from '../../media/playlist/program-times.js';
 import { alternateAudioKey } from '../../storage/keys.js';
+import { type Av1After, listsAv1 } from './lists-av1.js';
 import type { LiveFeed, LiveFeeds } from './live-feed.js';
 
 /** What a playback id leads to. */
@@ -85,8 +86,7 @@ export interface PlayableFinderDeps {
   readonly feeds: LiveFeeds;
   /** The memory for plans. */
   readonly maxBytes: number;
-  /** See `KINORA_AV1_AFTER`. */
-  readonly av1After: number | 'never';
+  readonly av1After: Av1After;
 }
 
 /**
@@ -97,7 +97,7 @@ export class PlayableFinder {
   readonly #db: Queryable;
   readonly #early: EarlyPlans;
   readonly #feeds: LiveFeeds;
-  readonly #av1After: number | 'never';
+  readonly #av1After: Av1After;
   /** With its broadcast, which may begin and end while a row is in memory. */
   readonly #onAir = new WeakMap<Playable, Playable>();
   readonly #planSizes = new WeakMap<object, number>();
@@ -210,6 +210,8 @@ export class PlayableFinder {
       meta: meta ?? null,
       thumbnail_time: null,
       recording_times: null,
+      av1: 'auto',
+      av1_state: null,
       chapters: null,
       tracks: [],
       plan: null,
@@ -236,12 +238,8 @@ export class PlayableFinder {
       ...(row.recording_times && { recordedSessions: row.recording_times.map(sessionOf) }),
       plan: earlyPlan ?? plan ?? undefined,
       early: earlyPlan && true,
-      ...(plan?.video?.av1 && this.#listsAv1() && { listsAv1: true }),
+      ...(plan?.video?.av1 && listsAv1(row, this.#av1After) && { listsAv1: true }),
     };
-  }
-
-  #listsAv1(): boolean {
-    return this.#av1After === 0;
   }
 
   #withBroadcast(playable: Playable): Playable {

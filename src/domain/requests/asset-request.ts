@@ -65,7 +65,7 @@ export interface NewStaticRendition {
  * Columns of an asset that its owner sets and changes. Requests have them under the same names; a
  * column without a value is null, and an empty text removes a value.
  */
-const OWNER_COLUMNS = ['passthrough'] as const;
+const OWNER_COLUMNS = ['passthrough', 'av1'] as const;
 type OwnerColumns = Pick<Row<'asset'>, (typeof OWNER_COLUMNS)[number]>;
 
 /** What a request says about the owner's columns, as it is stored. */

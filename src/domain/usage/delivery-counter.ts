@@ -25,6 +25,8 @@ export interface Delivery {
   readonly bytes: number;
   /** The start position in the asset; absent for data without a position. */
   readonly startSeconds?: number;
+  /** It is of the AV1 ladder. */
+  readonly isAv1?: true;
 }
 
 interface DeliveryCounterOptions {
@@ -101,7 +103,7 @@ export class DeliveryCounter {
    * under continuous load every half minute unless they are watched; a killed process loses the
    * rest.
    */
-  count({ environmentId, assetId, tier, seconds, bytes, startSeconds }: Delivery): void {
+  count({ environmentId, assetId, tier, seconds, bytes, startSeconds, isAv1 }: Delivery): void {
     if (seconds <= 0 && bytes <= 0) return;
     if (startSeconds !== undefined && seconds > 0) {
       const part = { asset_id: assetId, part: Math.floor(startSeconds / PART_SECONDS), seconds };
@@ -115,6 +117,8 @@ export class DeliveryCounter {
       tier,
       delivered_seconds: seconds,
       delivered_bytes: bytes,
+      av1_seconds: isAv1 ? seconds : 0,
+      av1_bytes: isAv1 ? bytes : 0,
     };
     if (this.#hasRoom(this.#totals, keyOf(totals))) add(this.#totals, totals);
   }
@@ -208,6 +212,8 @@ const add = (totals: Totals, row: DeliveredMinute): void => {
   if (sum) {
     sum.delivered_seconds += row.delivered_seconds;
     sum.delivered_bytes += row.delivered_bytes;
+    sum.av1_seconds += row.av1_seconds;
+    sum.av1_bytes += row.av1_bytes;
   } else totals.set(key, row);
 };
 

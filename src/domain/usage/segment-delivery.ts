@@ -19,7 +19,7 @@ export const segmentDelivery = (
   rendition: string,
   file: string,
   additional?: AdditionalRenditions,
-): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds'> | undefined => {
+): Pick<Delivery, 'tier' | 'seconds' | 'startSeconds' | 'isAv1'> | undefined => {
   const target = findSegment({ plan, additional }, rendition, file);
   if (!target || target.number === 'init') return undefined;
   if (target.kind === 'video') {
@@ -29,6 +29,7 @@ export const segmentDelivery = (
       tier: videoTier(target.rendition.width, target.rendition.height),
       seconds: ticks / video.timescale,
       startSeconds: video.boundaries[number]! / video.timescale,
+      ...(target.rendition.encoder?.codec === 'av1' && { isAv1: true }),
     };
   }
   // Beside video, audio only counts its bytes.

@@ -4,6 +4,7 @@ import { getAsset } from '../../domain/asset-view/get-asset.js';
 import { getAssetMedia } from '../../domain/assets/asset-media.js';
 import { getAssetProblem, retryAsset } from '../../domain/assets/asset-problem.js';
 import { getTitles, searchAssets } from '../../domain/assets/search-assets.js';
+import { readAv1Savings } from '../../domain/usage/av1-savings.js';
 import { lastOf } from '../../lib/last-of.js';
 import { findSession, type IdentifyCaller } from '../plugins/find-session.js';
 import type { ConsoleDeps } from './console-deps.js';
@@ -54,6 +55,14 @@ export const consoleAssetRoutes = (app: FastifyInstance, deps: ConsoleDeps, iden
         renditions: media.renditions.map(({ isCopy, ...rendition }) => ({ ...rendition, is_copy: isCopy })),
       },
     };
+  });
+
+  app.get<WithId>('/assets/:id/av1', async (request) => {
+    const { caller } = await findSession(request, deps.sessions);
+    requirePermission(caller, 'video:read');
+    const { asset } = await getAsset(deps, caller.environment.id, request.params.id);
+    const { bytes, savedBytes } = await readAv1Savings(deps.database.queryable, deps.clock, asset.id);
+    return { data: { delivered_bytes: bytes, saved_bytes: savedBytes } };
   });
 
   // Elsewhere only events include them.

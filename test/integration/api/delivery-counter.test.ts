@@ -46,7 +46,7 @@ test('sums by asset, minute and tier, on top of what is already written', async 
     nowMs -= 1;
     await counter.stop();
   }
-  const shared = { environment_id: environmentId, asset_id: assetId, minutes: 1 };
+  const shared = { environment_id: environmentId, asset_id: assetId, minutes: 1, av1_seconds: 0, av1_bytes: 0 };
   const noon = new Date(Date.UTC(2026, 0, 1, 12));
   expect(await rows()).toEqual([
     { ...shared, minute: noon, tier: '1080p', delivered_seconds: 4, delivered_bytes: 2 ** 34 },
@@ -165,7 +165,7 @@ test('sums up what is old by hours and days, without changing what reports say',
   const rowsOf = (list: typeof minutes) =>
     list.map(({ asset, atMs, tier }) => ({
       ...{ environment_id: environmentId, asset_id: asset, tier, minute: new Date(atMs) },
-      ...{ delivered_seconds: 4, delivered_bytes: 2 ** 20 },
+      ...{ delivered_seconds: 4, delivered_bytes: 2 ** 20, av1_seconds: 1, av1_bytes: 2 ** 18 },
     }));
   await addDeliveries(db(), rowsOf(minutes), []);
   await db()

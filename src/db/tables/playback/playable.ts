@@ -6,7 +6,7 @@ import type { Row } from '../../schema.js';
 
 /** What a viewer's request needs to know about a playback ID. */
 export type PlayableRow = Pick<Row<'playback_id'>, 'policy' | 'environment_id' | 'drm_configuration_id'> &
-  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters' | 'recording_times'> & {
+  Pick<Row<'asset'>, 'status' | 'meta' | 'thumbnail_time' | 'chapters' | 'recording_times' | 'av1' | 'av1_state'> & {
     readonly asset_id: string;
   };
 
@@ -57,6 +57,8 @@ export const findPlayables = (
       'asset.thumbnail_time',
       'asset.chapters',
       'asset.recording_times',
+      'asset.av1',
+      'asset.av1_state',
       'asset_media.plan',
     ])
     .select(({ selectFrom }) =>

@@ -19,15 +19,19 @@ export const addDeliveries = async (
     with counted as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as counted (
         environment_id text, asset_id text, minute timestamptz, tier text,
-        delivered_seconds double precision, delivered_bytes bigint
+        delivered_seconds double precision, delivered_bytes bigint, av1_seconds double precision, av1_bytes bigint
       )
     ), totals as (
-      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes)
+      insert into delivery_usage (
+        environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes, av1_seconds, av1_bytes
+      )
       select counted.* from counted
       where exists (select from environment where id = counted.environment_id)
       on conflict (environment_id, asset_id, minute, tier) do update set
         delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
-        delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes
+        delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes,
+        av1_seconds = delivery_usage.av1_seconds + excluded.av1_seconds,
+        av1_bytes = delivery_usage.av1_bytes + excluded.av1_bytes
     ), budget as (
       select id, environment_id, asset_id, period from delivery_budget
       where environment_id in (select environment_id from counted)
@@ -76,14 +80,18 @@ export const rollUpUsage = async (db: Queryable, { minutes, before, into, limit 
       ))
       returning *
     ), summed as (
-      insert into delivery_usage (environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes, minutes)
+      insert into delivery_usage (
+        environment_id, asset_id, minute, tier, delivered_seconds, delivered_bytes, minutes, av1_seconds, av1_bytes
+      )
       select environment_id, asset_id, date_trunc(${sql.lit(into)}, minute, 'UTC') as start, tier,
-        sum(delivered_seconds), sum(delivered_bytes), ${sql.lit(span)}
+        sum(delivered_seconds), sum(delivered_bytes), ${sql.lit(span)}, sum(av1_seconds), sum(av1_bytes)
       from taken group by environment_id, asset_id, start, tier
       on conflict (environment_id, asset_id, minute, tier) do update set
         delivered_seconds = delivery_usage.delivered_seconds + excluded.delivered_seconds,
         delivered_bytes = delivery_usage.delivered_bytes + excluded.delivered_bytes,
-        minutes = greatest(delivery_usage.minutes, excluded.minutes)
+        minutes = greatest(delivery_usage.minutes, excluded.minutes),
+        av1_seconds = delivery_usage.av1_seconds + excluded.av1_seconds,
+        av1_bytes = delivery_usage.av1_bytes + excluded.av1_bytes
     )
     select count(*) as taken from taken`.execute(db);
   return Number(rows[0]!.taken);
