@@ -95,7 +95,7 @@ const measureUpdate = async (path) => {
         await cluster.restart(at);
       }
     })();
-    const [{ responses, failed, longestMs }] = await Promise.all([watching, restarting]);
+    const [{ responses, failed, failures, longestMs }] = await Promise.all([watching, restarting]);
     const assets = await Promise.all(
       streams.map(async ({ id }) => (await nodes[0].api('GET', `/live-streams/${id}`)).recent_asset_ids.length),
     );
@@ -110,6 +110,7 @@ const measureUpdate = async (path) => {
         encoders.reduce((total, encoder) => total + encoder.connections(), 0),
       ],
     ]);
+    if (failed > 0) console.log(`\nFailures: ${JSON.stringify(failures)}`);
   } finally {
     await Promise.all(encoders.map((encoder) => encoder.stop()));
     await cluster.stop();

@@ -5,6 +5,7 @@ import { ControlServer } from './control/control-server.js';
 import type { Database } from './db/database.js';
 import { consoleLinkUrl, createConsoleLink } from './domain/access/sessions.js';
 import type { DomainContext } from './domain/context.js';
+import type { Connections } from './http/close-http.js';
 import { createSampleAsset, sampleUrl } from './http/ops/sample.js';
 import { sweepDeleted } from './jobs/sweep-deleted.js';
 import { sweepUnfinished } from './jobs/sweep-unfinished.js';
@@ -46,6 +47,7 @@ export class Kinora {
   #urls: { readonly url: string; readonly metricsUrl?: string | undefined } = { url: '' };
   #database: Database | undefined;
   #nodes: Membership | undefined;
+  #connections: Connections | undefined;
   #newToken: string | undefined;
   #samplePage: Promise<string | undefined> | undefined;
   #ingest: readonly string[] = [];
@@ -113,7 +115,8 @@ export class Kinora {
   /** Ends in phases, each within its share of the limit; safe after a failed `start`. */
   async stop(): Promise<void> {
     this.#state = 'stopping';
-    // First, so that others continue its broadcasts while it still passes viewers on to them.
+    this.#connections?.leave();
+    // Before the rest, so that others continue its broadcasts while it still passes viewers on to them.
     const { config, clock, phases } = this.#base;
     const untilMs = clock.monotonicMs() + config.shutdownLimitMs;
     await this.#livePhases.end(config.shutdownLimitMs, 'live streams stopped');
@@ -144,7 +147,8 @@ export class Kinora {
     await sweepUnfinished({ database, blobs: media.blobs, logger });
     const parts = await connectParts(this.#base, media, database, () => this.url);
     const isWorking = (): boolean => this.#state === 'working';
-    const { localUrl, metricsUrl } = await startHttp(this.#base, parts, { samplePath, isWorking });
+    const { localUrl, metricsUrl, connections } = await startHttp(this.#base, parts, { samplePath, isWorking });
+    this.#connections = connections;
     this.#urls = { url: config.publicUrl ?? localUrl, metricsUrl };
     this.#nodes = await this.#joinNodes(parts, localUrl);
     if (config.roles.includes('jobs')) await startJobs(this.#base, parts, localUrl, this.#nodes);

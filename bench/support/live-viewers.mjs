@@ -13,8 +13,9 @@ const self = fileURLToPath(import.meta.url);
 
 /**
  * `count` viewers of the media playlist `url`, or of several in turn, for `seconds`.
- * @returns {Promise<{responses: number, failed: number, spreadsMs: number[], longestMs: number,
- * gaps: number}>} `spreadsMs`: from the first viewer who has a part to the last one, for each part;
+ * @returns {Promise<{responses: number, failed: number, failures: Record<string, number>,
+ * spreadsMs: number[], longestMs: number, gaps: number}>} `failures`: how often for which reason, a
+ * code or a status and its body; `spreadsMs`: from the first viewer who has a part to the last one, for each part;
  * `longestMs`: the longest time between two playlists of a viewer; `gaps`: how often it was more
  * than 3 s, at most
  */
@@ -37,8 +38,9 @@ const read = (url) =>
       response.on('data', (chunk) => {
         text += chunk;
       });
+      response.on('error', reject);
       response.on('end', () =>
-        response.statusCode === 200 ? resolve(text) : reject(new Error(`${response.statusCode}`)),
+        response.statusCode === 200 ? resolve(text) : reject(new Error(`${response.statusCode} ${text}`)),
       );
     }).on('error', reject);
   });
@@ -47,6 +49,7 @@ const watch = async ({ url, count, seconds }) => {
   const arrivals = new Map();
   let responses = 0;
   let failed = 0;
+  const failures = {};
   const untilMs = performance.now() + seconds * 1000;
   const urls = [url].flat();
   const firsts = await Promise.all(urls.map(async (each) => nextPlace(await read(each))));
@@ -69,15 +72,24 @@ const watch = async ({ url, count, seconds }) => {
         const name = `${place.segment}.${place.part}`;
         const seen = arrivals.get(name) ?? { firstMs: nowMs, viewers: 0 };
         arrivals.set(name, { ...seen, lastMs: nowMs, viewers: seen.viewers + 1 });
-      } catch {
+      } catch (error) {
         failed += 1;
+        const reason = error.code ?? error.message;
+        failures[reason] = (failures[reason] ?? 0) + 1;
         await delay(RETRY_MS);
       }
     }
   };
   await Promise.all(Array.from({ length: count }, view));
   const whole = [...arrivals.values()].filter(({ viewers }) => viewers > count / 2);
-  return { responses, failed, spreadsMs: whole.map(({ firstMs, lastMs }) => lastMs - firstMs), longestMs, gaps };
+  return {
+    responses,
+    failed,
+    failures,
+    spreadsMs: whole.map(({ firstMs, lastMs }) => lastMs - firstMs),
+    longestMs,
+    gaps,
+  };
 };
 
 if (process.argv[2] === 'watch') {

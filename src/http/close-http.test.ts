@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fastify from 'fastify';
 import { afterEach, expect, it, vi } from 'vitest';
-import { watchConnections } from './close-http.js';
+import { quietLogger } from '../../test/support/logger.js';
+import { Connections } from './close-http.js';
+import { createHttpApp } from './plugins/create-http-app.js';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -11,7 +14,7 @@ afterEach(() => {
 it('gives idle connections and halves of requests less than two seconds', async () => {
   const app = fastify();
   app.post('/', () => 'ok');
-  const close = watchConnections(app);
+  const connections = new Connections(app);
   const arrived = { bytes: 0 };
   app.server.on('connection', (socket) => socket.on('data', (data: Buffer) => (arrived.bytes += data.length)));
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -27,8 +30,27 @@ it('gives idle connections and halves of requests less than two seconds', async 
   await vi.waitFor(() => expect(arrived.bytes).toBe(halves.join('').length), 60_000);
   // Only fake time passes.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
-  const closed = close(600_000);
+  const closed = connections.close(600_000);
   await vi.advanceTimersByTimeAsync(2000);
   await closed;
   for (const socket of sockets) socket.destroy();
+});
+
+it('keeps no connection once it has begun to leave', async () => {
+  const app = createHttpApp({ logger: quietLogger }, 1024, () => undefined);
+  app.get('/', () => 'ok');
+  const connections = new Connections(app);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true });
+  const ask = async (path: string): Promise<IncomingMessage> => {
+    const [response] = await once(get({ port, host: '127.0.0.1', path, agent }), 'response');
+    response.resume();
+    return response;
+  };
+  expect((await ask('/')).headers.connection).toBe('keep-alive');
+  connections.leave();
+  expect((await ask('/')).headers.connection).toBe('close');
+  await connections.close(60_000);
+  agent.destroy();
 });

@@ -6,7 +6,7 @@ import { EdgeReports } from '../domain/edge/edge-reports.js';
 import { edgeToken } from '../domain/edge/edge-token.js';
 import { AccessCheck } from '../domain/playback/access-check.js';
 import { BudgetLimits } from '../domain/usage/budget-limits.js';
-import { watchConnections } from '../http/close-http.js';
+import { Connections } from '../http/close-http.js';
 import { createEdgeApp } from '../http/edge/edge-app.js';
 import { isKinoraError } from '../lib/errors.js';
 import { HELD_MS } from '../lib/ttl-cache.js';
@@ -76,9 +76,9 @@ export const startEdge = async (
     // What is in memory plays on.
     tolerances: { origin: HELD_MS },
   });
-  const closeApp = watchConnections(app);
+  const connections = new Connections(app);
   await app.listen({ host: config.host, port: config.port });
-  phases.push({ name: 'http', end: closeApp });
+  phases.push({ name: 'http', end: (limitMs) => connections.close(limitMs) });
   const url = urlOf(config.host, app.server.address() as AddressInfo);
   logger.info({ url, origin: originUrl, data_dir: config.dataDir }, 'edge started');
   const metricsUrl = await startMetrics(base, {

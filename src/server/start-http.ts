@@ -9,7 +9,7 @@ import { accessRowsOf } from '../domain/playback/access-check.js';
 import { DeliveryCounter } from '../domain/usage/delivery-counter.js';
 import { createApp } from '../http/app.js';
 import type { AppDeps } from '../http/app-deps.js';
-import { watchConnections } from '../http/close-http.js';
+import { Connections } from '../http/close-http.js';
 import { edgeOriginRoutes } from '../http/edge/origin-routes.js';
 import { imageRoutes } from '../http/image/image-routes.js';
 import { liveRoute } from '../http/internal/live-route.js';
@@ -40,7 +40,11 @@ export const startHttp = async (
   base: Base,
   parts: Parts,
   { samplePath, isWorking }: HttpOptions,
-): Promise<{ readonly localUrl: string; readonly metricsUrl: string | undefined }> => {
+): Promise<{
+  readonly localUrl: string;
+  readonly metricsUrl: string | undefined;
+  readonly connections: Connections;
+}> => {
   const { config, logger, metrics, phases } = base;
   const { context, database } = parts;
   const app = createApp({
@@ -80,16 +84,16 @@ export const startHttp = async (
     tolerances: config.databaseUrl && config.roles.includes('stream') ? { database: HELD_MS } : {},
     streamPlugin: viewerRoutes(base, parts, samplePath),
   });
-  const closeApp = watchConnections(app);
+  const connections = new Connections(app);
   await app.listen({ host: config.host, port: config.port });
-  phases.push({ name: 'http', end: closeApp });
+  phases.push({ name: 'http', end: (limitMs) => connections.close(limitMs) });
   const localUrl = urlOf(config.host, app.server.address() as AddressInfo);
   const metricsUrl = await startMetrics(base, {
     database,
     cacheBytes: () => parts.cache.totalBytes,
     freeBytes: () => parts.diskSpace.freeBytes(),
   });
-  return { localUrl, metricsUrl };
+  return { localUrl, metricsUrl, connections };
 };
 
 const streamUrlOf = ({ streamUrl, publicUrl }: Config): string | undefined => streamUrl ?? publicUrl;
@@ -143,7 +147,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
   const [streamUrl, imageUrl] = [streamUrlOf(config), imageUrlOf(config)];
   return async (app) => {
     if (nodes) {
-      app.addHook('preHandler', proxyToOwner(nodes.owners, playables));
+      app.addHook('preHandler', proxyToOwner(nodes.owners, opener));
       await app.register(segmentRoute({ producer: parts.producer, signature: nodes.signature }));
       await app.register(liveRoute({ live: parts.live, signature: nodes.signature }));
     }
@@ -191,9 +195,9 @@ export const startMetrics = async (
 ): Promise<string | undefined> => {
   if (config.metricsPort === undefined) return undefined;
   const app = createMetricsApp({ ...figures, metrics, logger });
-  const close = watchConnections(app);
+  const connections = new Connections(app);
   await app.listen({ host: config.metricsHost, port: config.metricsPort });
-  phases.push({ name: 'metrics', end: close });
+  phases.push({ name: 'metrics', end: (limitMs) => connections.close(limitMs) });
   return `${urlOf(config.metricsHost, app.server.address() as AddressInfo)}/metrics`;
 };
 

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
-import type { PlayableFinder } from '../../domain/playback/playable-finder.js';
 import { LIVE_VERSION } from '../../domain/playback/write-live-playlist.js';
 import { isKinoraError } from '../../lib/errors.js';
 import { GENERATION } from '../../media/plan/generation.js';
 import type { Origin } from '../../net/fetch-origin.js';
 import { passThrough } from '../pass-through.js';
 import { isReading } from '../plugins/reading-methods.js';
+import type { PlaybackOpener } from '../stream/playback-opener.js';
 
 /**
  * The servers that play what this one can't. An interface, because only `server/` may open
@@ -42,12 +42,16 @@ const MAX_HELD = 10_000;
  * ingested, and a broadcast where its encoder sends. While a broadcast has no server, because it is
  * taken over from one that has left, its viewers wait.
  */
-export const proxyToOwner = (owners: Owners, playables: Pick<PlayableFinder, 'find'>): preHandlerAsyncHookHandler => {
+export const proxyToOwner = (owners: Owners, opener: Pick<PlaybackOpener, 'lookUp'>): preHandlerAsyncHookHandler => {
   let held = 0;
 
   /** `awaited` when it is on air, but no server that is known has it. */
-  const findEarly = async (playbackId: string, isOfBroadcast: boolean): Promise<Origin | 'awaited' | undefined> => {
-    const playable = await playables.find(playbackId);
+  const findEarly = async (
+    request: FastifyRequest,
+    playbackId: string,
+    isOfBroadcast: boolean,
+  ): Promise<Origin | 'awaited' | undefined> => {
+    const playable = await opener.lookUp(request, playbackId);
     if (!playable) return owners.hasEarly() ? owners.ofEarly(playbackId) : undefined;
     const { live, plan, liveStreamId, assetId, status } = playable;
     // Viewers read the playlists of a broadcast on after its asset has others.
@@ -66,7 +70,7 @@ export const proxyToOwner = (owners: Owners, playables: Pick<PlayableFinder, 'fi
     { playbackId, isOfBroadcast }: { readonly playbackId: string; readonly isOfBroadcast: boolean },
   ): Promise<FastifyReply | undefined> => {
     for (const untilMs = performance.now() + HOLD_MS; ; ) {
-      const owner = await findEarly(playbackId, isOfBroadcast);
+      const owner = await findEarly(request, playbackId, isOfBroadcast);
       if (!owner) return undefined;
       const mayWait = isReading(request.method) && performance.now() < untilMs && held < MAX_HELD;
       if (owner === 'awaited' && !mayWait) return undefined;

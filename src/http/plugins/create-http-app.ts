@@ -32,6 +32,8 @@ export const createHttpApp = (
     genReqId: newUuid,
     // Our plugins wait for nothing. On a busy machine the default of 10 s would fail the start.
     pluginTimeout: 0,
+    // A request over a connection that a proxy had kept open arrives while the server closes it.
+    return503OnClosing: false,
     trustProxy: typeof trustedProxies === 'object' ? [...trustedProxies] : (trustedProxies ?? false),
     serverFactory: (handle, { keepAliveTimeout, requestTimeout }) =>
       Object.assign(createServer({ requireHostHeader: false }, takeTurns(handle)), {

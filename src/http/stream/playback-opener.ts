@@ -40,6 +40,7 @@ export class PlaybackOpener {
   readonly #access: Pick<AccessCheck, 'check' | 'checkChild'>;
   readonly #budgets: Pick<BudgetLimits, 'of'>;
   readonly #cacheTag: string | undefined;
+  readonly #lookedUp = new WeakMap<FastifyRequest['raw'], Playable>();
 
   /**
    * @param cacheTag the name of a response header that gets the ID of the asset, so that a CDN can
@@ -55,6 +56,16 @@ export class PlaybackOpener {
     this.#access = access;
     this.#budgets = budgets;
     this.#cacheTag = cacheTag;
+  }
+
+  /**
+   * Looks up what a request is for, before the steps below, which then use the same: a broadcast may
+   * leave this server at any moment, and its feed still tells what it had.
+   */
+  async lookUp({ raw }: FastifyRequest, playbackId: string): Promise<Playable | undefined> {
+    const playable = await this.#playables.find(playbackId);
+    if (playable) this.#lookedUp.set(raw, playable);
+    return playable;
   }
 
   /**
@@ -119,7 +130,7 @@ export class PlaybackOpener {
     audience: Audience,
     child?: string,
   ): Promise<OpenedPlayback<Playable>> {
-    const playable = await this.#find(reply, playbackId);
+    const playable = await this.#find(request, reply, playbackId);
     const access = await this.#access.check(playable, accessRequest(request), audience, child);
     return { playable, access: this.#admit(reply, playable, access, audience) };
   }
@@ -130,7 +141,7 @@ export class PlaybackOpener {
     playbackId: string,
     child: string,
   ): Promise<OpenedPlayback<Playable>> {
-    const playable = await this.#find(reply, playbackId);
+    const playable = await this.#find(request, reply, playbackId);
     const access = await this.#access.checkChild(playable, accessRequest(request), child);
     return { playable, access: this.#admit(reply, playable, access, isImageChild(child) ? 's' : 'v') };
   }
@@ -143,8 +154,9 @@ export class PlaybackOpener {
     return limit === 'step_down' ? { ...access, maxLines: STEPPED_DOWN_LINES } : access;
   }
 
-  async #find(reply: FastifyReply, playbackId: string): Promise<Playable> {
-    const playable = await this.#playables.find(playbackId);
+  async #find({ raw }: FastifyRequest, reply: FastifyReply, playbackId: string): Promise<Playable> {
+    const lookedUp = this.#lookedUp.get(raw);
+    const playable = lookedUp?.playbackId === playbackId ? lookedUp : await this.#playables.find(playbackId);
     if (!playable) throw new KinoraError('not_found');
     if (this.#cacheTag !== undefined) reply.header(this.#cacheTag, playable.assetId);
     if (playable.policy !== 'public') reply.header('cache-control', 'private, no-cache');

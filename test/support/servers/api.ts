@@ -17,7 +17,7 @@ import type { VideoQuality } from '#kinora/domain/requests/asset-request.js';
 import { ArtifactUrls } from '#kinora/domain/signing/artifact-urls.js';
 import { createApp } from '#kinora/http/app.js';
 import type { AppDeps } from '#kinora/http/app-deps.js';
-import { watchConnections } from '#kinora/http/close-http.js';
+import { Connections } from '#kinora/http/close-http.js';
 import { createUploadWorkers } from '#kinora/jobs/settle-uploads.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { Resolve } from '#kinora/net/resolve-host.js';
@@ -116,7 +116,7 @@ export const startApi = async ({
     ...options,
   });
   const undocumented = watchResponses(app);
-  const closeHttp = watchConnections(app);
+  const connections = new Connections(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
@@ -169,7 +169,7 @@ export const startApi = async ({
     },
     /** Fails when an answer was not as the OpenAPI document says. */
     stop: async () => {
-      await closeHttp(CLOSE_LIMIT_MS);
+      await connections.close(CLOSE_LIMIT_MS);
       await opened.close();
       await rm(blobDir, { recursive: true, force: true });
       if (undocumented.length > 0) throw new Error(`Not as the OpenAPI document says:\n${undocumented.join('\n')}`);
