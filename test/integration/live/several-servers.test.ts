@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, readRgbFrames } from '../../support/media/measure.js';
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
 import { fetchBytes } from '../../support/players/play.js';
+import { freePort } from '../../support/servers/free-port.js';
 import { isContinuous, LiveStation, SESSION_FRAMES, type WireLiveStream } from '../../support/servers/live-station.js';
 import { hasNginxStream, startNginxStream } from '../../support/servers/nginx.js';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/servers/postgres.js';
@@ -19,6 +20,7 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
   let databaseUrl: string;
   let first: LiveStation;
   let second: LiveStation;
+  let srtPorts: readonly number[];
   beforeAll(async () => {
     [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
     await makeBucket(swift.settings('live'));
@@ -32,7 +34,10 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
       MEDIA_PROCESSES: '1',
       DRAIN: '1s',
     };
-    [first, second] = await Promise.all([LiveStation.open({ options }), LiveStation.open({ options })]);
+    srtPorts = [await freePort(), await freePort()];
+    [first, second] = (await Promise.all(
+      srtPorts.map((port) => LiveStation.open({ options: { ...options, SRT_PORT: String(port) } })),
+    )) as [LiveStation, LiveStation];
   });
   afterAll(async () => {
     first?.close();
@@ -193,30 +198,40 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     await first.start();
   });
 
-  it.runIf(hasNginxStream)('is reached through nginx, at another server when its own has stopped', async () => {
-    const nginx = await startNginxStream([first.rtmpPort, second.rtmpPort]);
-    try {
-      const stream = await second.create();
-      const publish = () => first.publish(stream, { loops: true, port: nginx.port });
-      publish();
-      const assetId = await second.untilActive(stream);
-      const client = new pg.Client(databaseUrl);
-      await client.connect();
-      const { rows } = await client.query('select node_id from live_stream where id = $1', [stream.id]);
-      await client.end();
-      const isFirst = readFileSync(join(first.dataDir, 'live-owner'), 'utf8') === rows[0].node_id;
-      const [own, other] = isFirst ? [first, second] : [second, first];
-      await own.server.stop();
-      const publisher = publish();
-      await until('it is connected', async () => (await other.told(stream.id)).at(-1) === 'recording');
-      expect((await other.retrieve(stream)).active_asset_id).toBe(assetId);
-      expect((await api(other.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
-      publisher.process.kill('SIGKILL');
-      await own.start();
-    } finally {
-      await nginx.stop();
-    }
-  });
+  it.runIf(hasNginxStream).each(['rtmp', 'srt'] as const)(
+    'is reached by %s through nginx, at another server when its own has stopped',
+    async (protocol) => {
+      const stations = [first, second].map(({ rtmpPort }, at) => ({ rtmpPort, srtPort: srtPorts[at]! }));
+      const nginx = await startNginxStream(stations);
+      try {
+        const stream = await second.create();
+        const srtUrl = (await second.srtUrl(stream)).replace(/:\d+\?/, `:${nginx.srt}?`);
+        const via = protocol === 'rtmp' ? { port: nginx.rtmp } : { url: srtUrl };
+        const publish = () => first.publish(stream, { loops: true, ...via });
+        publish();
+        const assetId = await second.untilActive(stream);
+        const client = new pg.Client(databaseUrl);
+        await client.connect();
+        const { rows } = await client.query('select node_id from live_stream where id = $1', [stream.id]);
+        await client.end();
+        const isFirst = readFileSync(join(first.dataDir, 'live-owner'), 'utf8') === rows[0].node_id;
+        const [own, other] = isFirst ? [first, second] : [second, first];
+        await own.server.stop();
+        let publisher = publish();
+        // Encoders try again, and nginx the other server.
+        await until('it is connected', async () => {
+          if (publisher.process.exitCode !== null) publisher = publish();
+          return (await other.told(stream.id)).at(-1) === 'recording';
+        });
+        expect((await other.retrieve(stream)).active_asset_id).toBe(assetId);
+        expect((await api(other.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
+        publisher.process.kill('SIGKILL');
+        await own.start();
+      } finally {
+        await nginx.stop();
+      }
+    },
+  );
 
   it('goes on elsewhere at once when its server stops, and viewers notice nothing', async () => {
     const stream = await second.create();

@@ -260,14 +260,9 @@ describe('a server', () => {
     await cleanUpServers();
   });
 
-  const srtUrlOf = async ({ id }: WireLiveStream): Promise<string> => {
-    const response = await api(station.server, 'GET', `/console/api/live-streams/${id}`);
-    return ((await response.json()) as { data: { srt_url: string } }).data.srt_url;
-  };
-
   it.each(['h264-aac.mp4', 'hevc-aac.mp4'] as const)('plays and records every frame of %s', async (file) => {
     const stream = await station.create();
-    const url = await srtUrlOf(stream);
+    const url = await station.srtUrl(stream);
     expect(url).toMatch(new RegExp(`^srt://127\\.0\\.0\\.1:\\d+\\?streamid=${stream.stream_key}&passphrase=\\w{40}$`));
     const args = ['-re', '-i', await fixture(file), '-c', 'copy'];
     const refused = startPublisher(url.replace(/.$/, '_'), args);
@@ -306,9 +301,9 @@ describe('a server', () => {
     try {
       await until('it listens', () => isTaken(port));
       const targets = [
-        { url: await srtUrlOf(copy) },
+        { url: await station.srtUrl(copy) },
         { url: `srt://127.0.0.1:${port}?${query}`, stream_key: 'of-service' },
-        { url: (await srtUrlOf(copy)).replace(/.$/, '_') },
+        { url: (await station.srtUrl(copy)).replace(/.$/, '_') },
       ];
       const stream = await station.create({ simulcast_targets: targets });
       const publisher = station.publish(stream);

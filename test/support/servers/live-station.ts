@@ -37,6 +37,8 @@ interface PublishOptions {
   readonly path?: string;
   /** Instead of that of the server. */
   readonly port?: number;
+  /** Instead of RTMP to a port. */
+  readonly url?: string;
 }
 
 /** A server that receives live streams, as a process, with encoders that send to it. */
@@ -96,6 +98,12 @@ export class LiveStation {
     return Number(this.#options.RTMP_PORT);
   }
 
+  /** With stream key and passphrase, as the console shows it. */
+  async srtUrl({ id }: Pick<WireLiveStream, 'id'>): Promise<string> {
+    const response = await api(this.server, 'GET', `/console/api/live-streams/${id}`);
+    return ((await response.json()) as { data: { srt_url: string } }).data.srt_url;
+  }
+
   async create(body: object = {}): Promise<WireLiveStream> {
     const settings = { playback_policies: ['public'], new_asset_settings: { playback_policies: ['public'] } };
     const defaults = { latency_mode: 'low', reconnect_window: 120, ...settings };
@@ -112,10 +120,14 @@ export class LiveStation {
   /** Sends a file, or its own, in real time, again and again or so often more with `loops`. */
   publish(
     { stream_key: key }: Pick<WireLiveStream, 'stream_key'>,
-    { loops = false, path = this.#file, port = this.rtmpPort }: PublishOptions = {},
+    {
+      loops = false,
+      path = this.#file,
+      port = this.rtmpPort,
+      url = `rtmp://127.0.0.1:${port}/app/${key}`,
+    }: PublishOptions = {},
   ): Publisher {
     const loop = loops === false ? [] : ['-stream_loop', loops === true ? '-1' : String(loops)];
-    const url = `rtmp://127.0.0.1:${port}/app/${key}`;
     const publisher = startPublisher(url, ['-re', ...loop, '-i', path, '-c', 'copy']);
     this.#publishers.push(publisher);
     return publisher;

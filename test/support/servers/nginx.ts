@@ -84,18 +84,27 @@ const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 export const hasNginxStream = nginxPath !== undefined && existsSync(STREAM_MODULE);
 
-/** nginx in front of RTMP ports, as docs/live.md describes it. `port` is for encoders. */
+/** nginx in front of RTMP and SRT, as docs/live.md describes it. `rtmp` and `srt` are for encoders. */
 export const startNginxStream = async (
-  rtmpPorts: readonly number[],
-): Promise<{ readonly port: number; stop(): Promise<void> }> => {
+  upstreams: readonly { readonly rtmpPort: number; readonly srtPort: number }[],
+): Promise<{ readonly rtmp: number; readonly srt: number; stop(): Promise<void> }> => {
   const root = mkdtempSync(join(tmpdir(), 'kinora-nginx-'));
-  const port = await freePort();
+  const [rtmp, srt] = [await freePort(), await freePort()];
   const described = /```nginx\n(stream \{[\s\S]*?)```/.exec(readFileSync('docs/live.md', 'utf8'))![1]!;
-  const servers = rtmpPorts.map((rtmpPort) => `server 127.0.0.1:${rtmpPort};`).join(' ');
-  const stream = described
-    .replace(/(server 10\.0\.0\.\d+:1935;\s*)+/, servers)
-    .replace('listen 1935;', `listen 127.0.0.1:${port};`);
-  if (!stream.includes(servers) || stream.includes('1935;')) throw new Error('docs/live.md describes nginx otherwise');
+  const serversOf = (port: 'rtmpPort' | 'srtPort'): string =>
+    upstreams.map((upstream) => `server 127.0.0.1:${upstream[port]};`).join(' ');
+  const replace = (text: string, [from, to]: readonly [RegExp, string]): string => {
+    if (!from.test(text)) throw new Error(`docs/live.md describes nginx otherwise: ${from}`);
+    return text.replace(from, to);
+  };
+  const stream = (
+    [
+      [/(server 10\.0\.0\.\d+:1935;\s*)+/, serversOf('rtmpPort')],
+      [/(server 10\.0\.0\.\d+:6001;\s*)+/, serversOf('srtPort')],
+      [/listen 1935;/, `listen 127.0.0.1:${rtmp};`],
+      [/listen 6001 udp;/, `listen 127.0.0.1:${srt} udp;`],
+    ] as const
+  ).reduce(replace, described);
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const main = `load_module ${STREAM_MODULE}; pid ${join(root, 'pid')}; ${user} events {} ${stream}`;
   writeFileSync(join(root, 'nginx.conf'), main);
@@ -103,7 +112,8 @@ export const startNginxStream = async (
   execFileSync(nginxPath!, [...args, '-t'], { stdio: 'pipe' });
   const child = spawn(nginxPath!, [...args, '-g', 'daemon off; master_process off;'], { stdio: 'ignore' });
   return {
-    port,
+    rtmp,
+    srt,
     stop: async () => {
       child.kill('SIGTERM');
       await once(child, 'exit');
