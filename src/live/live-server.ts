@@ -1,14 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BroadcastRef, RecordedRange } from '../domain/assets/recording-cutter.js';
 import type { BroadcastControl, DisconnectReason } from '../domain/live/live-control.js';
-import { LIVE_LEASE_MS } from '../domain/live/live-lease.js';
 import type { LiveSettings } from '../domain/live/live-settings.js';
-import {
-  type AbandonedBroadcast,
-  HANDED_OVER,
-  type InterruptedBroadcast,
-  type LiveStates,
-} from '../domain/live/live-states.js';
+import type { AbandonedBroadcast, InterruptedBroadcast, LiveStates } from '../domain/live/live-states.js';
 import type { LiveFeed, LiveFeeds } from '../domain/playback/live-feed.js';
 import type { Clock } from '../lib/clock.js';
 import { KinoraError } from '../lib/errors.js';
@@ -22,11 +16,12 @@ import { Broadcast, type ResumedBroadcast } from './broadcast.js';
 import type { IngestTarget, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES } from './owner-messages.js';
 import type { Recording } from './recording/recording.js';
-import { type ReplicaStore, replicaStoreOf, replicatedBytes } from './recording/replica.js';
+import { type ReplicaStore, replicaStoreOf } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
 import type { SlateMaker } from './slate/slate-maker.js';
 import { StateLog } from './state-log.js';
 import type { SubtitleMaker } from './subtitles/subtitle-maker.js';
+import { Takeovers } from './takeovers.js';
 
 /** This server among several. */
 export interface OwnerUse {
@@ -64,13 +59,10 @@ const CHECK_DISK_MS = 1000;
 const MAX_CONNECTIONS = 60;
 /** A database that is silent for longer does not keep the encoder of a broadcast waiting. */
 const KEY_LOOKUP_MS = 2000;
-/** An encoder that waits longer for its recording to be read back tries again. */
+/** Whoever waits longer for a recording to be read back tries again. */
 const TAKEOVER_WAIT_MS = 8000;
-const TAKEOVER_RETRY_MS = 2000;
 /** Requests that end a broadcast do not wait longer until that is stored. */
 const END_WAIT_MS = 10_000;
-
-const NO_ROOM = 'live stream of another server not taken over: the disk has no room for its recording';
 
 const DISCONNECTED: Record<DisconnectReason, string> = {
   disabled: 'The live stream is disabled.',
@@ -96,18 +88,10 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   #states: LiveStates | undefined;
   #owner: OwnerUse | undefined;
   #replicas: ReplicaStore | undefined;
-  /** By live stream; each resolves with whether this server has it now. */
-  readonly #takeovers = new Map<string, Promise<boolean>>();
-  /** The last call of `follow`, and the first one since which none was missing. */
-  #followedMs = Number.NEGATIVE_INFINITY;
-  #followsSinceMs = Number.POSITIVE_INFINITY;
+  #takeovers: Takeovers | undefined;
   #isHandedOver = false;
   /** Whether what a stop has interrupted goes on. */
   #isResumed = false;
-  /** Live streams of others for which the disk has no room. */
-  readonly #withoutRoom = new Set<string>();
-  /** Of recordings that are read back now. */
-  #restoringBytes = 0;
 
   constructor(deps: LiveServerDeps) {
     this.#deps = deps;
@@ -122,6 +106,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     this.#states = states;
     this.#owner = owner;
     if (owner) this.#replicas = replicaStoreOf(this.#deps.blobs);
+    this.#takeovers = this.#createTakeovers(states);
     this.#deps.onChanged();
     const interrupted = await states.interrupted();
     this.#diskTimer = setInterval(() => void this.#checkDisk(), CHECK_DISK_MS).unref();
@@ -147,6 +132,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   async stop(limitMs: number): Promise<void> {
     const states = this.#states;
     this.#states = undefined;
+    this.#takeovers?.stop();
     clearInterval(this.#diskTimer);
     for (const timer of this.#timers) clearTimeout(timer);
     const suspend = async ([id, broadcast]: [string, Broadcast]): Promise<boolean> => {
@@ -179,87 +165,34 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   async follow(): Promise<void> {
     const states = this.#states;
     if (!states) return;
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#followedMs > LIVE_LEASE_MS) this.#followsSinceMs = nowMs;
-    this.#followedMs = nowMs;
     for (const id of await states.lost(this.#broadcasts.values())) await this.#broadcasts.get(id)?.abandon();
-    for (const abandoned of await states.abandoned()) void this.takeOver(abandoned);
+    await this.#takeovers?.follow();
   }
 
   /**
    * Continues what another server has left. Resolves with whether this server has the live stream
-   * now: not while the other one has its lease, nor before it could renew it, because the database
-   * was unavailable.
+   * now; while its recording is still being read back, that is false, too.
    */
-  takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
-    const { liveStreamId } = abandoned;
-    const running = this.#takeovers.get(liveStreamId);
-    if (running) return running;
-    const takeover = this.#takeOver(abandoned)
-      .catch((error: unknown) => {
-        this.#deps.logger.error({ err: error, live_stream_id: liveStreamId }, 'live stream not taken over');
-        return false;
-      })
-      .finally(() => this.#takeovers.delete(liveStreamId));
-    this.#takeovers.set(liveStreamId, takeover);
-    return takeover;
+  async takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
+    return this.#takeovers !== undefined && (await soonOf(this.#takeovers.takeOver(abandoned))) === true;
   }
 
-  async #takeOver(abandoned: AbandonedBroadcast): Promise<boolean> {
-    const { logger, rungs } = this.#deps;
-    const states = this.#states;
-    if (abandoned.ownerId !== HANDED_OVER && !this.#hasFollowed()) return false;
-    const { liveStreamId } = abandoned;
-    const neededBytes = await this.#replicaBytes(liveStreamId);
-    if (!(await this.#hasRoomFor(neededBytes))) {
-      if (!this.#withoutRoom.has(liveStreamId))
-        logger.warn({ live_stream_id: liveStreamId, bytes: neededBytes }, NO_ROOM);
-      this.#withoutRoom.add(liveStreamId);
-      return false;
-    }
-    const taken = await states?.takeOver(abandoned);
-    if (!taken) return false;
-    if (taken === 'free' || taken.assetId === undefined) return true;
-    const { assetId } = taken;
-    logger.info(
-      { live_stream_id: liveStreamId, asset_id: assetId, owner: abandoned.ownerId },
-      'live stream taken over',
-    );
-    // Of an earlier time with the broadcast.
-    this.#warnOfFailure(rungs.sweep((id) => id !== assetId));
-    while (this.#states) {
-      this.#restoringBytes += neededBytes;
-      try {
-        await this.#resume(taken, { restores: true, isCut: abandoned.ownerId !== HANDED_OVER });
-        return true;
-      } catch (error) {
-        logger.error({ err: error, live_stream_id: liveStreamId, asset_id: assetId }, 'live stream not continued');
-        if (!isUnavailable(error)) {
-          await states!.giveUp(liveStreamId);
-          return true;
-        }
-        await pause(TAKEOVER_RETRY_MS, undefined, { ref: false });
-      } finally {
-        this.#restoringBytes -= neededBytes;
-      }
-    }
-    return false;
-  }
-
-  async #replicaBytes(liveStreamId: string): Promise<number> {
-    const assetId = await this.#states?.activeAsset(liveStreamId);
-    return assetId && this.#replicas ? replicatedBytes(this.#replicas, assetId) : 0;
-  }
-
-  /** The disk must not become so full that the broadcasts of this server end. */
-  async #hasRoomFor(bytes: number): Promise<boolean> {
-    return bytes === 0 || (await this.#deps.freeBytes()) - this.#restoringBytes - bytes > 2 * KEPT_FREE_BYTES;
-  }
-
-  /** Whether every server that runs has had the time to renew its lease. */
-  #hasFollowed(): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    return nowMs - this.#followedMs < LIVE_LEASE_MS && nowMs - this.#followsSinceMs >= LIVE_LEASE_MS;
+  #createTakeovers(states: LiveStates): Takeovers {
+    const { freeBytes, rungs, clock, logger } = this.#deps;
+    return new Takeovers({
+      states,
+      replicas: this.#replicas,
+      freeBytes,
+      keptFreeBytes: 2 * KEPT_FREE_BYTES,
+      resume: async (broadcast, isCut) => {
+        // Of an earlier time with the broadcast.
+        this.#warnOfFailure(rungs.sweep((id) => id !== broadcast.assetId));
+        await this.#resume(broadcast, { restores: true, isCut });
+      },
+      askToHandOver: this.#owner?.askToHandOver,
+      clock,
+      logger,
+    });
   }
 
   async #resume(broadcast: InterruptedBroadcast, replica: Pick<ResumedBroadcast, 'restores' | 'isCut'>): Promise<void> {
@@ -304,24 +237,15 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   async #own({ liveStreamId, ownerId }: LiveSettings): Promise<Refusal | undefined> {
     const owner = this.#owner;
     const isOther = ownerId !== undefined && owner && ownerId !== owner.id;
-    const takeover = isOther ? this.#claim({ liveStreamId, ownerId }, owner) : this.#takeovers.get(liveStreamId);
+    const takeovers = this.#takeovers;
+    const takeover = isOther ? takeovers?.claim({ liveStreamId, ownerId }) : takeovers?.running(liveStreamId);
     if (!takeover) return undefined;
-    const has = await Promise.race([takeover, pause(TAKEOVER_WAIT_MS, 'reading' as const, { ref: false })]);
+    const has = await soonOf(takeover);
     if (has === true) return undefined;
     if (has === false)
       return { reason: 'in_use', message: 'Another server has the broadcast of this live stream.', liveStreamId };
     const message = 'The recording of another server is being read back. Try again.';
     return { reason: 'unavailable', message, liveStreamId };
-  }
-
-  /** From a server that does not run, or that runs without the encoder. */
-  async #claim(abandoned: AbandonedBroadcast, { askToHandOver }: OwnerUse): Promise<boolean> {
-    if (await this.takeOver(abandoned)) return true;
-    const isHandedOver = await askToHandOver(abandoned).catch((error: unknown) => {
-      this.#deps.logger.warn({ err: error, live_stream_id: abandoned.liveStreamId }, 'live stream not handed over');
-      return false;
-    });
-    return isHandedOver && this.takeOver({ ...abandoned, ownerId: HANDED_OVER });
   }
 
   async handOver(liveStreamId: string): Promise<boolean> {
@@ -361,7 +285,7 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   }
 
   #checkOpen(liveStreamId: string): void {
-    if ((this.#states && !this.#isResumed) || this.#takeovers.has(liveStreamId))
+    if ((this.#states && !this.#isResumed) || this.#takeovers?.running(liveStreamId))
       throw new KinoraError('unavailable', { details: { reason: 'the recording is being opened' } });
   }
 
@@ -496,3 +420,6 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
 /** Whether the end of a broadcast is saved in time; true if there is none. */
 const isSoon = (ending: Promise<boolean> | undefined): Promise<boolean> =>
   Promise.race([ending ?? Promise.resolve(true), pause(END_WAIT_MS, false, { ref: false })]);
+
+const soonOf = (takeover: Promise<boolean>): Promise<boolean | 'reading'> =>
+  Promise.race([takeover, pause(TAKEOVER_WAIT_MS, 'reading' as const, { ref: false })]);

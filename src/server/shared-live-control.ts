@@ -1,5 +1,4 @@
 import { json } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.js';
 import { findLiveStream } from '../db/tables/live/live-stream.js';
 import type { BroadcastRef, RecordedRange } from '../domain/assets/recording-cutter.js';
@@ -16,9 +15,6 @@ import { KinoraError } from '../lib/errors.js';
 import type { LiveServer } from '../live/live-server.js';
 import { SIGNATURE_HEADER } from '../nodes/internal-signature.js';
 import type { Nodes } from './start-nodes.js';
-
-/** Requests do not wait longer until a recording is read back. */
-const TAKEOVER_WAIT_MS = 8000;
 
 interface SharedLiveControlDeps {
   /** The broadcasts of this server. */
@@ -89,8 +85,7 @@ export class SharedLiveControl implements LiveControl {
     if (call.reason === 'stream key reset') return true;
     const { live } = this.#deps;
     if (!(await hasLiveLease(database.queryable, ownerId))) {
-      const takeover = live.takeOver({ liveStreamId: call.liveStreamId, ownerId });
-      if (await Promise.race([takeover, pause(TAKEOVER_WAIT_MS, false, { ref: false })])) return this.#run(call);
+      if (await live.takeOver({ liveStreamId: call.liveStreamId, ownerId })) return this.#run(call);
     }
     throw ownerAway();
   }

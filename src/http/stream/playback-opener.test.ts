@@ -24,7 +24,11 @@ const request = (): FastifyRequest => ({ raw: {}, query: {}, headers: {} }) as F
 it('plays the broadcast that a request was looked up with, even when it has left this server since', async () => {
   let playable: Playable = onAir;
   const access = async () => ({}) as Access;
-  const opener = new PlaybackOpener({ find: async () => playable }, { check: access, checkChild: access });
+  const opener = new PlaybackOpener(
+    { find: async () => playable },
+    { check: access, checkChild: access },
+    { of: () => undefined },
+  );
   const early = request();
   await opener.lookUp(early, 'p');
   playable = left;
