@@ -116,7 +116,8 @@ export class Kinora {
   async stop(): Promise<void> {
     this.#state = 'stopping';
     this.#connections?.leave();
-    // Before the rest, so that others continue its broadcasts while it still passes viewers on to them.
+    // Before the rest, so that others continue its broadcasts while it still passes viewers on to
+    // them.
     const { config, clock, phases } = this.#base;
     const untilMs = clock.monotonicMs() + config.shutdownLimitMs;
     await this.#livePhases.end(config.shutdownLimitMs, 'live streams stopped');

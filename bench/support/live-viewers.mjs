@@ -15,9 +15,9 @@ const self = fileURLToPath(import.meta.url);
  * `count` viewers of the media playlist `url`, or of several in turn, for `seconds`.
  * @returns {Promise<{responses: number, failed: number, failures: Record<string, number>,
  * spreadsMs: number[], longestMs: number, gaps: number}>} `failures`: how often for which reason, a
- * code or a status and its body; `spreadsMs`: from the first viewer who has a part to the last one, for each part;
- * `longestMs`: the longest time between two playlists of a viewer; `gaps`: how often it was more
- * than 3 s, at most
+ * code or a status and its body; `spreadsMs`: from the first viewer who has a part to the last one,
+ * for each part; `longestMs`: the longest time between two playlists of a viewer; `gaps`: how often
+ * it was more than 3 s, at most
  */
 export const watchWith = (url, { count, seconds }) =>
   new Promise((resolve, reject) => {

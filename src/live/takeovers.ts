@@ -57,7 +57,9 @@ export class Takeovers {
     return this.#running.get(liveStreamId);
   }
 
-  /** Takes over what servers have left that do not run any more. Called after each renewed lease. */
+  /**
+   * Takes over what servers have left that do not run any more. Called after each renewed lease.
+   */
   async follow(): Promise<void> {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#followedMs > LIVE_LEASE_MS) this.#followsSinceMs = nowMs;

@@ -59,8 +59,8 @@ export class PlaybackOpener {
   }
 
   /**
-   * Looks up what a request is for, before the steps below, which then use the same: a broadcast may
-   * leave this server at any moment, and its feed still tells what it had.
+   * Looks up what a request is for, before the steps below, which then use the same: a broadcast
+   * may leave this server at any moment, and its feed still tells what it had.
    */
   async lookUp({ raw }: FastifyRequest, playbackId: string): Promise<Playable | undefined> {
     const playable = await this.#playables.find(playbackId);

@@ -84,7 +84,9 @@ const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 export const hasNginxStream = nginxPath !== undefined && existsSync(STREAM_MODULE);
 
-/** nginx in front of RTMP and SRT, as docs/live.md describes it. `rtmp` and `srt` are for encoders. */
+/**
+ * nginx in front of RTMP and SRT, as docs/live.md describes it. `rtmp` and `srt` are for encoders.
+ */
 export const startNginxStream = async (
   upstreams: readonly { readonly rtmpPort: number; readonly srtPort: number }[],
 ): Promise<{ readonly rtmp: number; readonly srt: number; stop(): Promise<void> }> => {
