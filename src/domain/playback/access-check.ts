@@ -185,7 +185,7 @@ export class AccessCheck {
   async #byPublicId({ environmentId }: OwnedPlaybackId, request: AccessRequest): Promise<Access> {
     const { restrictionId } = (await this.#publicRestrictions.find(environmentId)) ?? {};
     if (!restrictionId) return publicAccess(request, false);
-    if (!this.#isOwnPage(request)) await this.#checkRestriction(environmentId, restrictionId, request);
+    await this.#checkRestriction(environmentId, restrictionId, request, this.#isOwnPage(request));
     return publicAccess(request, true);
   }
 
@@ -231,13 +231,21 @@ export class AccessCheck {
     return isId(id) ? this.#keys.find(id) : undefined;
   }
 
-  async #checkRestriction(environmentId: string, id: string | undefined, viewer: ViewerHeaders): Promise<void> {
+  async #checkRestriction(
+    environmentId: string,
+    id: string | undefined,
+    viewer: ViewerHeaders,
+    isAllowedPage = false,
+  ): Promise<void> {
     if (id === undefined) return;
     const rules = isId(id) ? await this.#restrictions.find(id) : undefined;
     if (!rules || rules.environment_id !== environmentId) throw rejection('Playback restriction is invalid');
-    if (isRestricted(rules, viewer, this.#riskyUserAgents)) throw rejection('Playback is restricted');
+    const applied = isAllowedPage ? { ...rules, referrer: ANY_PAGE } : rules;
+    if (isRestricted(applied, viewer, this.#riskyUserAgents)) throw rejection('Playback is restricted');
   }
 }
+
+const ANY_PAGE = { allowed_domains: ['*'], allow_no_referrer: true };
 
 /**
  * Rejects invalid parameters in a token of an audience; the unknown length of an asset that is not

@@ -69,7 +69,9 @@ test('a restriction holds for everything of public IDs, and no shared cache keep
   const page = (referer: string) => get(`/${asset.publicId}`, { accept: 'text/html', referer });
   expect((await page('https://example.com/blog')).status).toBe(200);
   expect((await page('https://thief.test/blog')).status).toBe(403);
-  expect((await get(segment(), { referer: `${server.origin}/${asset.publicId}` })).status).toBe(200);
+  const ownPage = { referer: `${server.origin}/${asset.publicId}` };
+  expect((await get(segment(), ownPage)).status).toBe(200);
+  expect((await get(segment(), { ...ownPage, 'user-agent': '' })).status).toBe(403);
   // Whoever asks how to embed the page is not who watches it.
   const oembed = `/oembed?url=${encodeURIComponent(`${server.origin}/${asset.publicId}`)}`;
   expect((await get(oembed)).status).toBe(200);

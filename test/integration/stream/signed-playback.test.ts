@@ -294,7 +294,9 @@ test('segments of a signed id ask neither the database nor RSA', async () => {
   await responseTo(segment!);
   const queries = vi.spyOn(server.database.queryable, 'selectFrom');
   const verifications = vi.spyOn(crypto.subtle, 'verify');
-  const counts = () => [queries.mock.calls.length, verifications.mock.calls.length];
+  // Budgets are read every few moments, whatever is requested.
+  const asked = () => queries.mock.calls.filter(([table]) => table !== 'delivery_budget');
+  const counts = () => [asked().length, verifications.mock.calls.length];
   try {
     server.clock.aheadMs += 20_000;
     for (let i = 0; i < 20; i++) expect(await responseTo(segment!)).toBe('ok');
