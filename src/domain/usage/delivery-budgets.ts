@@ -116,7 +116,7 @@ export const changeDeliveryBudget = async (
   change: Partial<BudgetRules>,
 ): Promise<BudgetView> => {
   const view = await database.transaction(async (tx) => {
-    if (change.period !== undefined) await lockDeliveryBudgets(tx);
+    await lockDeliveryBudgets(tx);
     const before = await getRow(tx, environmentId, id, { lock: true });
     const now = clock.now();
     const { period = before.period } = change;

@@ -16,7 +16,8 @@ export type BudgetTarget = Pick<Budget, 'environment_id' | 'asset_id'>;
 
 /**
  * Lets nobody count deliveries until the transaction ends, so that a budget which begins with what
- * is stored misses nothing.
+ * is stored misses nothing. Whoever changes a budget takes it before rows: two transactions that
+ * take them in different orders would wait for each other.
  */
 export const lockDeliveryBudgets = async (tx: Transaction): Promise<void> => {
   await sql`lock table delivery_budget in share row exclusive mode`.execute(tx);
@@ -127,9 +128,10 @@ export const removeDeliveryBudget = async (db: Queryable, environmentId: string,
 const deliveredShare = sql<number>`budget_share(unit, amount, delivered_bytes, delivered_seconds)`;
 const isCurrent = (now: Date) => sql<boolean>`period_start = date_trunc(period, ${now}::timestamptz, 'UTC')`;
 
-/** Those that have reached a threshold whose event is not recorded yet. Locks them, in order. */
-export const lockUnreportedBudgets = (tx: Transaction, now: Date, limit: number): Promise<Budget[]> =>
-  tx
+/** Those that have reached a threshold whose event is not recorded yet. Locks them all. */
+export const lockUnreportedBudgets = async (tx: Transaction, now: Date, limit: number): Promise<Budget[]> => {
+  await lockDeliveryBudgets(tx);
+  return tx
     .selectFrom('delivery_budget')
     .selectAll()
     .where(isCurrent(now))
@@ -137,8 +139,8 @@ export const lockUnreportedBudgets = (tx: Transaction, now: Date, limit: number)
     .where(sql<boolean>`(${deliveredShare} >= 1 or (${deliveredShare} >= 0.8 and reported < 80))`)
     .orderBy('id')
     .limit(limit)
-    .forUpdate()
     .execute();
+};
 
 export type SpentBudget = Pick<Budget, 'environment_id' | 'asset_id' | 'period' | 'period_start' | 'action'>;
 
