@@ -31,6 +31,8 @@ export interface AccessRequest extends ViewerHeaders {
   readonly query: Readonly<Record<string, unknown>>;
   /** The requested host, with its port. */
   readonly host?: string | undefined;
+  /** `Sec-Fetch-Site`, which browsers set and scripts can't. */
+  readonly fetchSite?: string | undefined;
 }
 
 /** What an admitted viewer may access. */
@@ -189,12 +191,16 @@ export class AccessCheck {
     return publicAccess(request, true);
   }
 
-  /** The player page, whose own embedding is checked when it is opened, and the console. */
-  #isOwnPage({ referer, origin, host }: AccessRequest): boolean {
+  /**
+   * The player page, whose own embedding is checked when it is opened, and the console. The
+   * requested host may be that of `X-Forwarded-Host`, which a script of another website can send
+   * through a proxy that does not replace it.
+   */
+  #isOwnPage({ referer, origin, host, fetchSite = 'same-origin' }: AccessRequest): boolean {
     const page = referer || origin;
     if (!page || !URL.canParse(page)) return false;
     const pageHost = new URL(page).host;
-    return pageHost === host || this.#ownHosts.includes(pageHost);
+    return (pageHost === host && fetchSite === 'same-origin') || this.#ownHosts.includes(pageHost);
   }
 
   async #byToken(playable: Playable, request: AccessRequest, audience: Audience): Promise<Access> {

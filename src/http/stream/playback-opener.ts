@@ -7,6 +7,7 @@ import type { Audience } from '../../domain/signing/verify-token.js';
 import type { BudgetLimits } from '../../domain/usage/budget-limits.js';
 import { budgetSpent, STEPPED_DOWN_LINES } from '../../domain/usage/spent-budget.js';
 import { KinoraError } from '../../lib/errors.js';
+import { lastOf } from '../../lib/last-of.js';
 
 /** What an admitted viewer may access. */
 export interface OpenedPlayback<P extends Playable = ReadyPlayable> {
@@ -185,6 +186,7 @@ export const accessRequest = ({ query, headers, host }: FastifyRequest): AccessR
   origin: headers.origin,
   userAgent: headers['user-agent'],
   host,
+  fetchSite: lastOf(headers['sec-fetch-site']),
 });
 
 /**

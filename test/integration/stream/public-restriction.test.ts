@@ -86,6 +86,13 @@ test('its rule for requests without a referrer applies', async () => {
   expect((await get(segment())).status).toBe(403);
 });
 
+test('another website is not the own page by naming its own host, where a proxy passes that on', async () => {
+  const forwarded = { ...BAD, 'x-forwarded-host': 'thief.test', 'sec-fetch-site': 'cross-site' };
+  for (const path of everything()) expect([path, (await get(path, forwarded)).status]).toEqual([path, 403]);
+  const own = { referer: `${server.origin}/${asset.publicId}`, 'sec-fetch-site': 'same-origin' };
+  expect((await get(segment(), own)).status).toBe(200);
+});
+
 test('signed IDs follow their token alone', async () => {
   const mux = server.sdk();
   const { id: keyId, private_key } = await mux.system.signingKeys.create();
