@@ -13,6 +13,7 @@ const names = [
   'hedge',
   'play-through',
   'quality',
+  'av1',
   'several-viewers',
   'live',
   'live-cluster',

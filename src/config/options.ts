@@ -379,7 +379,7 @@ export const options = {
     kind: factorOrNever,
     variable: 'KINORA_AV1_AFTER',
     section: 'Media',
-    default: 'never',
+    default: '10',
     doc: 'When playlists also list a ladder in AV1, which takes about half the bytes: once an asset was delivered so many times its duration within seven days. 0 lists it always, `never` not at all.',
   },
   liveRungs: {

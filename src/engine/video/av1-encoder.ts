@@ -24,6 +24,11 @@ interface Av1EncoderSettings {
 /** One key frame, at the start. */
 const ONE_KEY_FRAME = 'keyint=-1';
 
+/**
+ * With two threads, a segment in 2160p takes 2.05 GB; with one, 1.6 GB. The bytes are the same.
+ */
+const MAX_PARALLEL_PIXELS = 2560 * 1440;
+
 /** What the encoder accepts; it does not limit the rate, so a true rate would change little. */
 const MAX_FRAME_RATE = 240;
 
@@ -49,11 +54,12 @@ export const openAv1Encoder = (settings: Av1EncoderSettings, clock: number): Cod
     context.colorSpace = AVCOL_SPC_BT709;
     context.colorRange = AVCOL_RANGE_MPEG;
     context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+    const lp = settings.width * settings.height > MAX_PARALLEL_PIXELS ? 1 : threads;
     const level = encoder.level === undefined ? [] : [`level=${encoder.level}`];
     setOptions(context, {
       preset: encoder.preset,
       crf: encoder.crf,
-      'svtav1-params': [ONE_KEY_FRAME, `lp=${threads}`, ...level].join(':'),
+      'svtav1-params': [ONE_KEY_FRAME, `lp=${lp}`, ...level].join(':'),
     });
     check(context.open2Sync(codec, null), 'open libsvtav1');
   } catch (error) {

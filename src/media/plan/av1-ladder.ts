@@ -8,9 +8,9 @@ import type { EncoderSettings, VideoPlan, VideoRendition } from './plan.js';
  */
 
 const PRESET = '8';
-/** For the CRF of H.264 in each quality: VMAF is about the same (docs/decisions/0088). */
-const CRF: Readonly<Record<number, number>> = { 23: 35, 21: 32, 19: 29 };
-const DEFAULT_CRF = 32;
+/** For the CRF of H.264 in each quality: SSIM is about the same (docs/decisions/0088). */
+const CRF: Readonly<Record<number, number>> = { 23: 38, 21: 35, 19: 32 };
+const DEFAULT_CRF = 35;
 /** What equal quality takes of the bits of H.264, at most. */
 const RATE_SHARE = 0.55;
 /** bit/s of the lowest rung: whoever has started with AV1 cannot come down to H.264. */
