@@ -3,7 +3,7 @@ import { type Av1Savings, sumAv1Savings } from '../../db/tables/playback/av1.js'
 import type { Clock } from '../../lib/clock.js';
 
 /** How many days back the savings of AV1 are summed. */
-export const SAVINGS_DAYS = 30;
+const SAVINGS_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
 /** What AV1 saved, of one asset or of all. */

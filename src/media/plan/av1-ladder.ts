@@ -33,7 +33,7 @@ const LEVELS = [
 ] as const;
 
 /** The lowest AV1 level (x 10) that allows frames of this size at this rate. */
-export const av1Level = ({ width, height }: Size, framesPerSecond: number): number => {
+const av1Level = ({ width, height }: Size, framesPerSecond: number): number => {
   const level = LEVELS.find(
     ([, samples, maxWidth, maxHeight, rate]) =>
       width * height <= samples && width <= maxWidth && height <= maxHeight && width * height * framesPerSecond <= rate,
