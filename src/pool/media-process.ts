@@ -285,12 +285,11 @@ class PausableTimer {
   }
 }
 
-/** Its environment has no secret of the server. */
+/** Its environment is empty, so no secret of the server can reach it. */
 const spawnProcess = ({ file, args }: Command, background: boolean): ChildProcess => {
   const child = spawn(file, background ? [...args, 'background'] : args, {
     cwd: '/',
-    // The encoder of AV1 otherwise describes itself on standard error.
-    env: { SVT_LOG: '1' },
+    env: {},
     // Messages use descriptor 3. Node's own IPC channel would throw in this process on a line that
     // is not JSON.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
