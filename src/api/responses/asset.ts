@@ -201,17 +201,19 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     }),
   });
 
-const texts = new WeakMap<AssetView['asset'], string>();
+const listed = new WeakMap<AssetView['asset'], Wire>();
 
 /**
- * The asset as a text of JSON. An asset that has not changed is often the same object when it is
- * read again; then its text is used again, unless it contains a signed URL, which expires.
+ * Like `serializeAsset`, for lists: an asset that has not changed is the same object at the next
+ * read of its page, and so is the result, unless it contains a signed URL, which expires. Callers
+ * must not change it.
  */
-export const assetJson = (view: AssetView): string => {
+export const serializeListedAsset = (view: AssetView): Wire => {
   const isLasting = view.master?.url === undefined && view.shots?.manifestUrl === undefined;
-  const text = (isLasting ? texts.get(view.asset) : undefined) ?? JSON.stringify(serializeAsset(view));
-  if (isLasting) texts.set(view.asset, text);
-  return text;
+  const cachedResponse = isLasting ? listed.get(view.asset) : undefined;
+  const wire = cachedResponse ?? serializeAsset(view);
+  if (isLasting) listed.set(view.asset, wire);
+  return wire;
 };
 
 /**

@@ -28,15 +28,6 @@ export interface ApiRequest {
   readonly requestId: string;
 }
 
-/** A body that is JSON already. */
-export class JsonText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
 /** Returns the body of the response; nothing for 204. */
 type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
@@ -95,10 +86,7 @@ export const operationRoutes =
           body: request.body,
           requestId: request.id,
         });
-        reply.code(operation.success);
-        return body instanceof JsonText
-          ? reply.type('application/json; charset=utf-8').send(body.text)
-          : reply.send(body);
+        return reply.code(operation.success).send(body);
       },
     });
   };

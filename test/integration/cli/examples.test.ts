@@ -227,6 +227,7 @@ describe('--json', () => {
       'restore',
       'signing-key create',
       'signing-key delete',
+      'budget delete',
       'import signing-key',
       'webhook delete',
       'token revoke',

@@ -1,4 +1,3 @@
-import { CurrentReads } from '../../current-reads.js';
 import type { Database } from '../../database.js';
 import { JoinedReads } from '../../joined-reads.js';
 import { type ListAssetsQuery, selectAssetPage } from './asset.js';
@@ -51,18 +50,13 @@ const readersOf = (database: Database): Readers => {
   return created;
 };
 
-/** A view takes about 5 kB. */
-const MAX_VIEWS = 500;
-const MAX_PAGES = 16;
-
 /**
  * Reads of the embedded engine are joined, because its only connection handles one query after the
- * other, and used again until the data changes, because no other process can change it.
+ * other.
  */
-const createReaders = (database: Database): Readers => {
-  const { queryable: db } = database;
+const createReaders = ({ engine, queryable: db }: Database): Readers => {
   const pages = new AssetPages(db);
-  if (!database.changes) return { view: (id) => findAssetView(db, id), page: (of) => pages.read(of) };
+  if (engine !== 'pglite') return { view: (id) => findAssetView(db, id), page: (of) => pages.read(of) };
   const views = new JoinedReads(async (ids: readonly string[]) => {
     const rows = await findAssetViews(db, ids);
     return new Map(rows.map((row) => [row.asset.id, row]));
@@ -72,14 +66,9 @@ const createReaders = (database: Database): Readers => {
     const read = keys.map(async (key) => [key, await pages.read(JSON.parse(key))] as const);
     return new Map(await Promise.all(read));
   });
-  const changes = () => database.changes!();
-  const currentViews = new CurrentReads<AssetViewRow>(changes, MAX_VIEWS);
-  const currentPages = new CurrentReads<readonly AssetViewRow[]>(changes, MAX_PAGES);
   return {
-    view: (id) => currentViews.read(id, () => views.read(id)),
-    page: async ({ environmentId, limit, offset }) => {
-      const key = JSON.stringify({ environmentId, limit, offset });
-      return (await currentPages.read(key, () => joinedPages.read(key)))!;
-    },
+    view: (id) => views.read(id),
+    page: async ({ environmentId, limit, offset }) =>
+      (await joinedPages.read(JSON.stringify({ environmentId, limit, offset })))!,
   };
 };
