@@ -42,7 +42,7 @@ import { openSource } from '../ffmpeg/open-source.js';
 import { orientationOf } from '../ffmpeg/orientation.js';
 import { rangeReader } from '../ffmpeg/staged-ranges.js';
 import { codecNameOf, findDecoder, isRefusedFormat, recognizeFormat } from '../ffmpeg/supported-media.js';
-import { cropOf } from '../video/crop.js';
+import { cropOf } from '../video/reader.js';
 import { explainFailure } from './explain-failure.js';
 import {
   canStartAtKeyFrames,

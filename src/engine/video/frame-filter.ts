@@ -5,8 +5,8 @@ import type { OverlayPlacement, VideoFilters } from '../../media/plan/plan.js';
 import type { Rational } from '../../media/source/source-facts.js';
 import { failMedia, NO_PTS } from '../ffmpeg/av.js';
 import { MediaFilter } from '../ffmpeg/media-filter.js';
-import type { Crop } from './crop.js';
 import { loadOverlayPixels } from './overlay-image.js';
+import type { Crop } from './reader.js';
 import { burnTestMark } from './test-mark.js';
 
 export interface FrameFilterSettings {

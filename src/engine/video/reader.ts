@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import {
-  AV_FRAME_FLAG_INTERLACED,
   AV_FRAME_FLAG_KEY,
   AV_PICTURE_TYPE_I,
+  AV_PKT_DATA_FRAME_CROPPING,
   AVERROR_EOF,
   AVSEEK_FLAG_BACKWARD,
   AVSEEK_FLAG_BYTE,
@@ -12,8 +12,7 @@ import type { Rational } from '../../media/source/source-facts.js';
 import type { MediaSource } from '../../pool/protocol.js';
 import { check, failMedia, isDrained, NO_PTS, newFrame, newPacket } from '../ffmpeg/av.js';
 import { openDecoder, openSource, readOnly, readPacket, streamAt } from '../ffmpeg/open-source.js';
-import { dropsUndecodable, hasNoTimes, leavesOutExactly } from '../ffmpeg/stream-traits.js';
-import { type Crop, cropOf } from './crop.js';
+import { dropsUndecodable, hasNoTimes } from '../ffmpeg/stream-traits.js';
 import { FrameTimes } from './frame-times.js';
 
 /** A decoded frame and its presentation time in stream ticks. The reader owns the frame. */
@@ -22,16 +21,21 @@ export interface DecodedFrame {
   readonly pts: number;
 }
 
+/**
+ * Pixels to cut from each side (clean aperture of MP4 and MOV; the codec's own cropping is already
+ * applied).
+ */
+export interface Crop {
+  readonly top: number;
+  readonly bottom: number;
+  readonly left: number;
+  readonly right: number;
+}
+
 export interface SeekPoint {
   /** Byte position of a key frame's packet. */
   readonly position: number;
   readonly pts: number;
-}
-
-export interface SeekOptions {
-  readonly wantPrevious: boolean;
-  readonly seekPoint?: SeekPoint | undefined;
-  readonly tolerance?: number | undefined;
 }
 
 /** Bad packets and frames that are skipped before reading fails. */
@@ -46,8 +50,6 @@ const BACK_SECONDS = [0, 2, 6, 18, 54];
 /** Halving stops at this distance: reading is then faster than seeking. */
 const POSITION_BYTES = 1 << 18;
 const BACK_BYTES = [0, 1 << 21, 1 << 23, 1 << 25];
-/** How long before the first wanted frame every frame is decoded, in seconds. */
-const WHOLE_SECONDS = 0.5;
 
 /**
  * Reads the frames of one stream in presentation order from any position: `seek` finds the exact
@@ -74,14 +76,6 @@ export class VideoReader {
   private fromStart = true;
   /** A key frame has been decoded. */
   private started = false;
-  /** During a seek: frames before this time are decoded only if others refer to them. */
-  private skipUntilPts: number | undefined;
-  /** The decoder leaves out frames that no other frame refers to. */
-  private isSkipping = false;
-  /** Frames may have been left out since reading began at a key frame. */
-  hasSkipped = false;
-  private canSkip = true;
-  private isInterlaced = false;
   private readonly times: FrameTimes;
   /** Packets and frames found damaged since the last seek. */
   errors = 0;
@@ -146,22 +140,12 @@ export class VideoReader {
    * before it. With `tolerance` (stream ticks), a frame that is earlier by at most this much is
    * accepted, which saves decoding the frames between.
    */
-  seek(pts: number, options: SeekOptions): void {
+  seek(
+    pts: number,
+    options: { wantPrevious: boolean; seekPoint?: SeekPoint | undefined; tolerance?: number | undefined },
+  ): void {
     if (this.behindPts !== undefined && this.behindPts < pts && (this.drained || (this.aheadPts ?? -Infinity) >= pts))
       return;
-    const { num, den } = this.timeBase;
-    const wholePts = pts - (options.tolerance ?? 0) - (WHOLE_SECONDS * den) / num;
-    this.skipUntilPts = this.canSkip ? wholePts : undefined;
-    this.jumpAndRead(pts, options);
-    this.skipUntilPts = undefined;
-    // The previous frame, which may be displayed for long, may be among those left out.
-    const hasPrevious = this.behindPts !== undefined && this.behindPts >= wholePts;
-    if (!this.hasSkipped || (hasPrevious && this.errors === 0 && !this.isInterlaced)) return;
-    this.canSkip = false;
-    this.jumpAndRead(pts, options);
-  }
-
-  private jumpAndRead(pts: number, options: SeekOptions): void {
     const latestStart = options.wantPrevious ? pts - 1 : pts;
     const started = (): boolean => {
       const first = this.peek()?.pts;
@@ -199,8 +183,6 @@ export class VideoReader {
       throw error;
     }
     this.fresh = true;
-    this.isSkipping = false;
-    this.canSkip &&= !this.reorderTimes && leavesOutExactly(this.format, this.stream);
   }
 
   private closeInput(): void {
@@ -279,7 +261,6 @@ export class VideoReader {
     this.times.reset();
     this.fromStart = false;
     this.started = false;
-    this.hasSkipped = false;
     this.drained = false;
     this.readErrors = 0;
     this.skipped = 0;
@@ -303,8 +284,6 @@ export class VideoReader {
           this.ahead.unref();
           continue;
         }
-        // Of two fields, one may be referred to.
-        this.isInterlaced ||= (this.ahead.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
         if (this.ahead.decodeErrorFlags !== 0) this.countError('damaged frame');
         this.aheadPts = pts;
         return;
@@ -347,21 +326,11 @@ export class VideoReader {
         const time = packet.pts === NO_PTS || this.isAvi ? packet.dts : packet.pts;
         this.keyPts = time === NO_PTS ? Number.POSITIVE_INFINITY : Number(time);
       }
-      this.chooseFrames(packet);
       this.times.noteSent(packet);
       if (this.decoder.sendPacketSync(packet) < 0) this.countError('packet cannot be decoded');
       else this.times.noteAccepted(packet);
     }
     packet.unref();
-  }
-
-  /** The frame of this packet is left out if it is not wanted and no other frame refers to it. */
-  private chooseFrames({ pts }: Packet): void {
-    const skips = this.skipUntilPts !== undefined && pts !== NO_PTS && Number(pts) < this.skipUntilPts;
-    this.hasSkipped ||= skips;
-    if (skips === this.isSkipping) return;
-    check(this.decoder.setOption('skip_frame', skips ? 'noref' : 'default'), 'choose frames');
-    this.isSkipping = skips;
   }
 
   /**
@@ -382,3 +351,16 @@ export class VideoReader {
 /** Whether a frame is decoded from its own packet alone. */
 export const isIntra = (frame: Frame): boolean =>
   (frame.flags & AV_FRAME_FLAG_KEY) !== 0 || frame.pictType === AV_PICTURE_TYPE_I;
+
+/** Reads four 32-bit numbers in host byte order: top, bottom, left, right. */
+export const cropOf = (stream: Stream): Crop | undefined => {
+  const data = stream.codecpar.getCodedSideData(AV_PKT_DATA_FRAME_CROPPING);
+  if (data === null || data.length < 16) return undefined;
+  const [top, bottom, left, right] = [0, 4, 8, 12].map((offset) => data.readUInt32LE(offset)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return top + bottom + left + right === 0 ? undefined : { top, bottom, left, right };
+};
