@@ -285,11 +285,12 @@ class PausableTimer {
   }
 }
 
-/** Its environment is empty, so no secret of the server can reach it. */
+/** Its environment has no secret of the server. */
 const spawnProcess = ({ file, args }: Command, background: boolean): ChildProcess => {
   const child = spawn(file, background ? [...args, 'background'] : args, {
     cwd: '/',
-    env: {},
+    // The encoder of AV1 otherwise describes itself on standard error.
+    env: { SVT_LOG: '1' },
     // Messages use descriptor 3. Node's own IPC channel would throw in this process on a line that
     // is not JSON.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

@@ -39,8 +39,6 @@ const MAX_FRAME_RATE = 240;
 export const openAv1Encoder = (settings: Av1EncoderSettings, clock: number): CodecContext => {
   const codec = Codec.findEncoderByName(FF_ENCODER_LIBSVTAV1);
   if (codec === null) throw failMedia('encode', 'libsvtav1 is missing');
-  // Only errors: it would describe itself on standard error.
-  process.env.SVT_LOG = '1';
   const { encoder, frameRate, threads } = settings;
   const context = new CodecContext();
   context.allocContext3(codec);
