@@ -44,6 +44,15 @@ describe('createLogger', () => {
     expect(JSON.stringify(lines).match(/\[secret\]/g)).toHaveLength(4);
   });
 
+  it.each(['passphrase', 'srt_passphrase', 'srtPassphrase', 'stream_key', 'streamKey'])(
+    'hides what encoders sign in with: %s',
+    (name) => {
+      const { lines, logger } = capture();
+      logger.warn({ [name]: 'hunter2', live: { [name]: 'hunter2', id: 'l1' } }, 'x');
+      expect(lines).toMatchObject([{ [name]: '[secret]', live: { [name]: '[secret]', id: 'l1' } }]);
+    },
+  );
+
   it('hides them in lists, errors and the bindings of children, and changes nothing else', () => {
     const { lines, logger } = capture();
     const fields = { list: [{ token: 'hunter2', kept: 1 }], none: undefined, token: undefined };
