@@ -19,6 +19,9 @@ import { ffmpeg } from './support/programs.mjs';
 export const title = 'bytes and CPU of AV1 segments for the quality of H.264 ones, and when they have paid';
 export const needs = ['ffmpeg'];
 
+// Errors alone: as in media processes.
+process.env.SVT_LOG = '1';
+
 /** Files with real footage, separated by commas; otherwise generated content. */
 const FILES = process.env.BENCH_AV1_FILES?.split(',');
 const CONTENTS = ['easy', 'medium', 'texture', 'hard'];

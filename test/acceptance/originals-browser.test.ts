@@ -34,6 +34,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     await parsed;
     window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
+    window.choose = (height) => { hls.currentLevel = hls.levels.findIndex((level) => level.height === height); };
     await video.play();
   };
   const playWithShaka = async (url, preferredVideoCodecs) => {
@@ -44,6 +45,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     await player.load(url);
     window.variants = () => player.getVariantTracks().map(({ height, videoCodec }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => player.getVariantTracks().find(({ active }) => active)?.videoCodec ?? '';
+    window.choose = (height) => player.selectVariantTrack(player.getVariantTracks().find((track) => track.height === height), true);
     await video.play();
   };
   window.playShaka = (url) => playWithShaka(url, []);
@@ -57,6 +59,11 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     await ready;
     window.variants = () => player.getRepresentationsByType('video').map(({ height, codecs }) => height + ' ' + codecs.replace(/.*codecs="/, '').split('.')[0]);
     window.chosen = () => player.getCurrentRepresentationForType('video')?.codecs ?? '';
+    window.choose = (height) => {
+      player.updateSettings({ streaming: { abr: { autoSwitchBitrate: { video: false } } } });
+      const { id } = player.getRepresentationsByType('video').find((each) => each.height === height);
+      player.setRepresentationForTypeById('video', id, true);
+    };
     await video.play();
   };
 </script>`;
@@ -66,6 +73,8 @@ declare global {
     playShakaAv1(url: string): Promise<void>;
     variants(): string[];
     chosen(): string;
+    /** Changes to the variant of this height at once. */
+    choose(height: number): void;
   }
 }
 
@@ -147,6 +156,25 @@ test.each([
   expect(variants.every((variant) => variant.endsWith('avc1'))).toBe(true);
   await expectWholePlay();
   expect(askedFor('av1-')).toEqual([]);
+});
+
+test.each([
+  ['playHls', 'm3u8?codecs=av1'],
+  ['playShakaAv1', 'm3u8?codecs=av1'],
+  ['playDash', 'mpd?codecs=av1'],
+] as const)('%s goes down and up in the AV1 ladder of the %s', async (player, address) => {
+  const heights = (await play(player, 'hevc', address)).map((variant) => Number.parseInt(variant, 10));
+  const [low, high] = [Math.min(...heights), Math.max(...heights)];
+  expect(low).toBeLessThan(high);
+  const loop = (isOn: boolean) => page.evaluate((value) => void (document.querySelector('video')!.loop = value), isOn);
+  // It may take longer than the video to arrive.
+  await loop(true);
+  for (const height of [low, high, low]) {
+    await page.evaluate((value) => window.choose(value), height);
+    await page.waitForFunction((value) => document.querySelector('video')!.videoHeight === value, height);
+  }
+  await loop(false);
+  await expectWholePlay();
 });
 
 test('hls.js has AV1 of the source as one more level of the ladder', async () => {
