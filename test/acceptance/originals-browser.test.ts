@@ -166,7 +166,10 @@ test.each([
   const heights = (await play(player, 'hevc', address)).map((variant) => Number.parseInt(variant, 10));
   const [low, high] = [Math.min(...heights), Math.max(...heights)];
   expect(low).toBeLessThan(high);
-  const loop = (isOn: boolean) => page.evaluate((value) => void (document.querySelector('video')!.loop = value), isOn);
+  const loop = (isOn: boolean) =>
+    page.evaluate((value) => {
+      document.querySelector('video')!.loop = value;
+    }, isOn);
   // It may take longer than the video to arrive.
   await loop(true);
   for (const height of [low, high, low]) {

@@ -357,6 +357,12 @@ const encoded = {
     video: { ...h264, width: 1280, height: 720, options: { ...x264, preset: 'ultrafast', crf: '28' } },
     audio: aac,
   },
+  // Shorter than a segment: what an encoder allocates depends on the size alone.
+  'video-2160p.mp4': {
+    ...mp4,
+    seconds: 1.2,
+    video: { ...h264, width: 3840, height: 2160, options: { ...x264, preset: 'ultrafast', crf: '28' } },
+  },
   'long-audio.mkv': { ...mkv, seconds: 80, audio: { ...flac, sampleRate: 44100 } },
   ...unusual,
 } satisfies Record<string, MediaRecipe>;
