@@ -216,7 +216,7 @@ describe('a recording whose process ended between two records', () => {
     writeAll(recording, makePackets({ seconds: 4, video, audio }));
     expect(await recording.suspend(60_000)).toBe(true);
     const partial = join(dir, '.partial', KEY.replaceAll('/', '~'));
-    await truncate(partial, (await stat(partial)).size / 2);
+    await truncate(partial, Math.floor((await stat(partial)).size / 2));
     const again = await Recording.open({ ...options, replica: { store, term: 2, restores: false } });
     expect(again.isTakenOver).toBe(true);
     expect(counters(await readTrack(again, again.trackNames[0]!))).toEqual(upTo(120));
