@@ -195,9 +195,9 @@ const session = fc
     }
     // Whether an encoder repeats extended timestamps shows in the four bytes after a header: they may
     // belong to the next message.
-    const end: MessageToSend = { typeId: 8, payload: bytes(4), timestamp: 0, streamId: 1 };
+    const end: RtmpMessage = { typeId: 8, payload: bytes(4), timestamp: 0, streamId: 1 };
     pieces.push(chunksOf(end, { chunkStream: 5, format: 0 }));
-    expected.push({ typeId: 8, streamId: 1, timestamp: 0, payload: end.payload });
+    expected.push(end);
     return { bytes: Buffer.concat(pieces), expected };
   });
 
