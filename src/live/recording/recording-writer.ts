@@ -4,7 +4,11 @@ import type { BlobInfo, LocalWrite } from '../../storage/blob-store.js';
 
 /** More is not kept in memory for a disk that is too slow. */
 const MAX_WAITING_BYTES = 16 * 2 ** 20;
-const MAX_WAITING_MS = 8000;
+/**
+ * Longer than a busy machine needs: one turn of the event loop takes seconds when encoders send
+ * faster than it can read.
+ */
+const MAX_WAITING_MS = 60_000;
 /** The most that a power failure loses. */
 const SYNC_EVERY_MS = 1000;
 
