@@ -24,6 +24,12 @@ export interface Database {
    */
   listen(channel: string, handler: (payload: string) => void, onMissed?: () => void): Promise<() => Promise<void>>;
   /**
+   * A number that is another one after every change of the data, before whoever made the change
+   * hears of it. What a query read stays true while the number is the one from before the query.
+   * Absent when other processes can change the data.
+   */
+  changes?(): number;
+  /**
    * Copies the files of the embedded database to a directory that must not exist. Queries wait
    * until the copy is complete, so the copy is consistent. Absent when the database is external.
    */

@@ -10,6 +10,7 @@ export interface Engine {
   readonly name: Database['engine'];
   readonly pool: pg.Pool;
   readonly listen: Database['listen'];
+  readonly changes?: NonNullable<Database['changes']>;
   readonly snapshot?: NonNullable<Database['snapshot']>;
   beforeClose(): Promise<void>;
   afterClose(): Promise<void>;
@@ -20,6 +21,7 @@ export class KyselyDatabase implements Database {
   readonly engine: Database['engine'];
   readonly queryable: Kysely<Schema>;
   readonly snapshot: Database['snapshot'];
+  readonly changes: Database['changes'];
   readonly #engine: Engine;
   #closed: Promise<void> | undefined;
   /** A write failed for want of space, and none has succeeded since. */
@@ -29,6 +31,7 @@ export class KyselyDatabase implements Database {
     this.#engine = engine;
     this.engine = engine.name;
     this.queryable = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: engine.pool }) });
+    this.changes = engine.changes && (() => engine.changes!());
     this.snapshot = engine.snapshot && ((directory) => engine.snapshot!(directory));
     watchWrites(engine.pool, () => {
       this.#writesFail = true;

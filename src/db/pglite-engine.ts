@@ -74,6 +74,10 @@ export class PgliteEngine implements Engine {
     }, MAINTENANCE_CHECK_MS).unref();
   }
 
+  changes(): number {
+    return this.#thread.changes;
+  }
+
   async listen(channel: string, handler: (payload: string) => void): Promise<() => Promise<void>> {
     const handlers = this.#handlers.get(channel) ?? new Set();
     this.#handlers.set(channel, handlers.add(handler));

@@ -79,6 +79,9 @@ const listenCommand = (channel: string): Buffer => {
 export class PgliteThread {
   /** Channels that the engine listens on; each new thread subscribes to them again. */
   readonly channels = new Set<string>();
+  #changes = 0;
+  /** Those that the current thread has reported. */
+  #writes = -1;
   readonly #directory: string;
   readonly #logger: Logger;
   readonly #waiting = new Map<number, { resolve: (bytes: Uint8Array) => void; reject: (error: Error) => void }>();
@@ -94,6 +97,11 @@ export class PgliteThread {
   constructor(directory: string, logger: Logger) {
     this.#directory = directory;
     this.#logger = logger;
+  }
+
+  /** Differs from an earlier value if anything was changed since, and perhaps if nothing was. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Resolves when the engine accepts requests. */
@@ -142,6 +150,9 @@ export class PgliteThread {
     this.#current = worker;
     worker.on('message', (response: PgliteResponse) => {
       if (!('id' in response)) return;
+      // Before the caller of a change hears of it.
+      if (response.writes !== this.#writes) this.#changes += 1;
+      this.#writes = response.writes;
       this.#waiting.get(response.id)?.resolve(response.bytes);
       this.#waiting.delete(response.id);
     });
@@ -152,6 +163,9 @@ export class PgliteThread {
   }
 
   #onExit(worker: Worker, code: number): void {
+    // A change may have been made whose response is lost.
+    this.#changes += 1;
+    this.#writes = -1;
     if (this.#current === worker) {
       this.#current = undefined;
       this.#started = undefined;

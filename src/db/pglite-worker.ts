@@ -11,16 +11,22 @@ export interface PgliteWorkerData {
 
 /** Message to the thread: a batch of protocol messages, or a request to close. */
 export type PgliteRequest = { readonly id: number; readonly bytes: Uint8Array } | { readonly close: true };
-/** Message from the thread: ready for requests, the response to a request, or closed. */
+/**
+ * Message from the thread: ready for requests, the response to a request with the number of writes
+ * to files until then, or closed.
+ */
 export type PgliteResponse =
   | { readonly ready: true }
-  | { readonly id: number; readonly bytes: Uint8Array }
+  | { readonly id: number; readonly bytes: Uint8Array; readonly writes: number }
   | { readonly closed: true };
 
 interface EmscriptenModule {
   FS: { lookupNode: (parent: unknown, name: string) => unknown; destroyNode: (node: unknown) => void };
   NODEFS: {
-    stream_ops: { fsync?: (stream: { nfd: number }) => number };
+    stream_ops: {
+      fsync?: (stream: { nfd: number }) => number;
+      write: (...args: unknown[]) => number;
+    };
     node_ops: {
       setattr: (node: unknown, change: { mode?: number }) => void;
       mknod: (parent: unknown, name: string, mode: number, dev: number) => unknown;
@@ -28,12 +34,16 @@ interface EmscriptenModule {
   };
 }
 
+/** How often the engine has written to a file. */
+let writes = 0;
+
 /**
  * PGlite's file system never calls fsync (Emscripten's version reports success without doing
  * anything), so a power failure could lose committed transactions. This class calls it. PGlite's
  * file system also ignores the umask and gives files the mode that the engine requests, usually
  * 0666; this class restricts access to the owner. And it remembers files that could not be created,
- * for want of space, as existing; this class makes it forget them.
+ * for want of space, as existing; this class makes it forget them. Finally, it counts writes: a
+ * transaction that changed something has written its log before the engine reports its end.
  */
 class DurableNodeFS extends NodeFS {
   override async init(...args: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
@@ -52,6 +62,11 @@ class DurableNodeFS extends NodeFS {
       };
       node_ops.setattr = (node, change) =>
         setattr(node, change.mode === undefined ? change : { ...change, mode: change.mode & ~0o077 });
+      const { write } = stream_ops;
+      stream_ops.write = (...args) => {
+        writes += 1;
+        return write(...args);
+      };
       stream_ops.fsync = (stream) => {
         try {
           fs.fsyncSync(stream.nfd);
@@ -130,6 +145,6 @@ port.on('message', async (request: PgliteRequest) => {
     return;
   }
   const bytes = await exchange(request.bytes);
-  port.postMessage({ id: request.id, bytes } satisfies PgliteResponse, [bytes.buffer]);
+  port.postMessage({ id: request.id, bytes, writes } satisfies PgliteResponse, [bytes.buffer]);
 });
 port.postMessage({ ready: true } satisfies PgliteResponse);

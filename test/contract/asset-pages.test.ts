@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listAssetViews } from '#kinora/db/tables/assets/asset-reads.js';
+import { listAssetViews, readAssetView } from '#kinora/db/tables/assets/asset-reads.js';
 import { findAssetView } from '#kinora/db/tables/assets/asset-view.js';
 import { insertTracks } from '#kinora/db/tables/assets/track.js';
 import { newId } from '#kinora/lib/ids.js';
@@ -7,7 +8,7 @@ import { type Api, startApi } from '../support/servers/api.js';
 import { statementsOf } from '../support/statements.js';
 import { describeOnBothEngines } from './engines.js';
 
-describeOnBothEngines('a page of assets that was read before', (database) => {
+describeOnBothEngines('an asset, or a page of assets, that was read before', (database) => {
   let api: Api;
   const ids: string[] = [];
   let environmentId: string;
@@ -70,6 +71,20 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
             await tx.updateTable('track').set({ name }).where('id', '=', trackId).execute();
         }),
     ],
+    [
+      'a change inside of a select',
+      () =>
+        sql`with changed as (update asset set passthrough = 'x' where id = ${ids[0]} returning id) select * from changed`.execute(
+          database().queryable,
+        ),
+    ],
+    [
+      'a change by a block of code',
+      () =>
+        sql`do $$ begin update asset set passthrough = 'y' where passthrough = 'x'; end $$`.execute(
+          database().queryable,
+        ),
+    ],
     ['a removed track', () => callOk('DELETE', `/video/v1/assets/${ids[3]}/tracks/${trackId}`)],
     ['a new rendition', () => callOk('POST', `/video/v1/assets/${ids[0]}/static-renditions`, { resolution: '270p' })],
     ['shots', () => callOk('POST', `/video/v1/assets/${ids[0]}/shots`)],
@@ -90,6 +105,7 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
     await change();
     const after = await page();
     const single = await Promise.all(ids.map((id) => findAssetView(database().queryable, id)));
+    expect(await Promise.all(ids.map((id) => readAssetView(database(), environmentId, id)))).toEqual(single);
     expect(after.map(({ asset }) => asset.id)).toEqual(ids);
     for (const [index, { asset, playbackIds, tracks, renditions, shots }] of after.entries()) {
       // The page has a column more, the version.
@@ -105,8 +121,28 @@ describeOnBothEngines('a page of assets that was read before', (database) => {
     expect(await callOk('GET', '/video/v1/assets?limit=25')).toEqual(responses);
   });
 
+  it('shows the end of a transaction, but nothing of an open or a failed one', async () => {
+    const read = async () => (await readAssetView(database(), environmentId, ids[1]!))!.asset.passthrough;
+    const isEmbedded = database().engine === 'pglite';
+    await callOk('PATCH', `/video/v1/assets/${ids[1]}`, { passthrough: 'before' });
+    expect(await read()).toBe('before');
+    const update = async (passthrough: string, last: () => Promise<void>) =>
+      database().transaction(async (tx) => {
+        await tx.updateTable('asset').set({ passthrough }).where('id', '=', ids[1]!).execute();
+        await last();
+      });
+    await update('ended', async () => expect(await read()).toBe('before'));
+    expect(await read()).toBe('ended');
+    const failing = update('failed', async () => Promise.reject(new Error('failed')));
+    await expect(failing).rejects.toThrow('failed');
+    const statements = await statementsOf(async () => expect(await read()).toBe('ended'));
+    expect(statements.length).toBeLessThanOrEqual(1);
+    expect(await statementsOf(read)).toHaveLength(isEmbedded ? 0 : 1);
+  });
+
   it('is made of what was read before, as far as it did not change', async () => {
     const before = await page();
+    if (database().engine === 'pglite') expect(await statementsOf(page)).toHaveLength(0);
     await callOk('PATCH', `/video/v1/assets/${ids[1]}`, { passthrough: 'third' });
     let after: typeof before = [];
     const statements = await statementsOf(async () => {

@@ -201,19 +201,17 @@ export const serializeAsset = ({ asset, playbackIds, tracks, renditions, master,
     }),
   });
 
-const listed = new WeakMap<AssetView['asset'], Wire>();
+const texts = new WeakMap<AssetView['asset'], string>();
 
 /**
- * Like `serializeAsset`, for lists: an asset that has not changed is the same object at the next
- * read of its page, and so is the result, unless it contains a signed URL, which expires. Callers
- * must not change it.
+ * The asset as a text of JSON. An asset that has not changed is often the same object when it is
+ * read again; then its text is used again, unless it contains a signed URL, which expires.
  */
-export const serializeListedAsset = (view: AssetView): Wire => {
+export const assetJson = (view: AssetView): string => {
   const isLasting = view.master?.url === undefined && view.shots?.manifestUrl === undefined;
-  const cachedResponse = isLasting ? listed.get(view.asset) : undefined;
-  const wire = cachedResponse ?? serializeAsset(view);
-  if (isLasting) listed.set(view.asset, wire);
-  return wire;
+  const text = (isLasting ? texts.get(view.asset) : undefined) ?? JSON.stringify(serializeAsset(view));
+  if (isLasting) texts.set(view.asset, text);
+  return text;
 };
 
 /**

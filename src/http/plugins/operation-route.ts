@@ -28,6 +28,15 @@ export interface ApiRequest {
   readonly requestId: string;
 }
 
+/** A body that is JSON already. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Returns the body of the response; nothing for 204. */
 type OperationHandler = (request: ApiRequest) => Promise<object | undefined>;
 
@@ -86,7 +95,10 @@ export const operationRoutes =
           body: request.body,
           requestId: request.id,
         });
-        return reply.code(operation.success).send(body);
+        reply.code(operation.success);
+        return body instanceof JsonText
+          ? reply.type('application/json; charset=utf-8').send(body.text)
+          : reply.send(body);
       },
     });
   };

@@ -1,4 +1,4 @@
-import { serializeAsset, serializeListedAsset } from '../../api/responses/asset.js';
+import { assetJson, serializeAsset } from '../../api/responses/asset.js';
 import { serializeInput } from '../../api/responses/input-info.js';
 import { validateCreateAsset } from '../../api/validate/create-asset.js';
 import { encodeCursor, readListQuery } from '../../api/validate/list-query.js';
@@ -10,7 +10,7 @@ import { listAssets } from '../../domain/assets/list-assets.js';
 import { deleteThumbnailTime, updateAsset } from '../../domain/assets/update-asset.js';
 import type { DomainContext } from '../../domain/context.js';
 import { lastOf } from '../../lib/last-of.js';
-import type { Route } from '../plugins/operation-route.js';
+import { JsonText, type Route } from '../plugins/operation-route.js';
 
 export const assetRoutes = (route: Route, context: DomainContext): void => {
   route('createAsset', async ({ caller, body, requestId }) => {
@@ -21,12 +21,14 @@ export const assetRoutes = (route: Route, context: DomainContext): void => {
   route('listAssets', async ({ caller, query }) => {
     const filter = { uploadId: lastOf(query.upload_id), liveStreamId: lastOf(query.live_stream_id) };
     const page = await listAssets(context, caller.environment.id, readListQuery(query), filter);
-    return { data: page.assets.map(serializeListedAsset), next_cursor: page.next && encodeCursor(page.next) };
+    const cursor = JSON.stringify(page.next && encodeCursor(page.next));
+    return new JsonText(`{"data":[${page.assets.map(assetJson).join(',')}],"next_cursor":${cursor}}`);
   });
 
-  route('getAsset', async ({ caller, params }) => ({
-    data: serializeAsset(await getAsset(context, caller.environment.id, params.assetId!)),
-  }));
+  route('getAsset', async ({ caller, params }) => {
+    const asset = await getAsset(context, caller.environment.id, params.assetId!);
+    return new JsonText(`{"data":${assetJson(asset)}}`);
+  });
 
   route('updateAsset', async ({ caller, params, body }) => {
     const { asset } = await getAsset(context, caller.environment.id, params.assetId!);

@@ -193,8 +193,8 @@ const session = fc
       pieces.push(chunksOf(sent, form));
       expected.push({ typeId: now.typeId, streamId: 1, timestamp: now.timestamp, payload });
     }
-    // Four bytes after a header show whether an encoder repeats extended timestamps. They may belong
-    // to the next message.
+    // Four bytes after a header show whether an encoder repeats extended timestamps. They may be
+    // those of the next message.
     const end: RtmpMessage = { typeId: 8, payload: bytes(4), timestamp: 0, streamId: 1 };
     pieces.push(chunksOf(end, { chunkStream: 5, format: 0 }));
     expected.push(end);

@@ -1,3 +1,4 @@
+import { CurrentReads } from '../../current-reads.js';
 import type { Database } from '../../database.js';
 import { JoinedReads } from '../../joined-reads.js';
 import { type ListAssetsQuery, selectAssetPage } from './asset.js';
@@ -50,13 +51,18 @@ const readersOf = (database: Database): Readers => {
   return created;
 };
 
+/** A view takes about 5 kB. */
+const MAX_VIEWS = 500;
+const MAX_PAGES = 16;
+
 /**
  * Reads of the embedded engine are joined, because its only connection handles one query after the
- * other.
+ * other, and used again until the data changes, because no other process can change it.
  */
-const createReaders = ({ engine, queryable: db }: Database): Readers => {
+const createReaders = (database: Database): Readers => {
+  const { queryable: db } = database;
   const pages = new AssetPages(db);
-  if (engine !== 'pglite') return { view: (id) => findAssetView(db, id), page: (of) => pages.read(of) };
+  if (!database.changes) return { view: (id) => findAssetView(db, id), page: (of) => pages.read(of) };
   const views = new JoinedReads(async (ids: readonly string[]) => {
     const rows = await findAssetViews(db, ids);
     return new Map(rows.map((row) => [row.asset.id, row]));
@@ -66,9 +72,14 @@ const createReaders = ({ engine, queryable: db }: Database): Readers => {
     const read = keys.map(async (key) => [key, await pages.read(JSON.parse(key))] as const);
     return new Map(await Promise.all(read));
   });
+  const changes = () => database.changes!();
+  const currentViews = new CurrentReads<AssetViewRow>(changes, MAX_VIEWS);
+  const currentPages = new CurrentReads<readonly AssetViewRow[]>(changes, MAX_PAGES);
   return {
-    view: (id) => views.read(id),
-    page: async ({ environmentId, limit, offset }) =>
-      (await joinedPages.read(JSON.stringify({ environmentId, limit, offset })))!,
+    view: (id) => currentViews.read(id, () => views.read(id)),
+    page: async ({ environmentId, limit, offset }) => {
+      const key = JSON.stringify({ environmentId, limit, offset });
+      return (await currentPages.read(key, () => joinedPages.read(key)))!;
+    },
   };
 };
