@@ -15,7 +15,8 @@ import type { Logger } from '../telemetry/logger.js';
 import type { IngestPacket, Publication, PublishRequest, Refusal } from './ingest.js';
 import { FAILURES, keyFrameAdvice, playersAdvice, slateImageProblem } from './owner-messages.js';
 import { Publisher } from './publisher.js';
-import { Recording, type ReplicaUse } from './recording/recording.js';
+import type { ReplicaUse } from './recording/open-file.js';
+import { Recording } from './recording/recording.js';
 import type { RecordingFailure } from './recording/recording-writer.js';
 import { type ReplicaStore, removeReplica } from './recording/replica.js';
 import type { LiveRungs } from './rungs/live-rungs.js';
@@ -142,9 +143,14 @@ export class Broadcast {
     return this.#recording?.sizeBytes ?? 0;
   }
 
+  /** What its file does not have yet, because it was taken over. */
+  get missingBytes(): number {
+    return this.#recording?.missingBytes ?? 0;
+  }
+
   /** What the end of the recording will add to its file, about. */
   get endBytes(): number {
-    return (this.#recording?.durationSeconds ?? 0) * INDEX_BYTES_PER_SECOND;
+    return this.missingBytes + (this.#recording?.durationSeconds ?? 0) * INDEX_BYTES_PER_SECOND;
   }
 
   /** Takes a publisher, unless another one is still sending. */

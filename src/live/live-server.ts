@@ -138,9 +138,12 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     const suspend = async ([id, broadcast]: [string, Broadcast]): Promise<boolean> => {
       const isReplicated = await broadcast.suspend(limitMs);
       const isHandedOver = isReplicated && this.#owner ? await states!.handOver(id).catch(() => false) : false;
-      // Requests about it are for the next owner.
-      if (isHandedOver) this.#broadcasts.delete(id);
-      return isHandedOver;
+      if (!isHandedOver) return false;
+      // Requests about it are for the next owner, also while others are still being handed over.
+      this.#broadcasts.delete(id);
+      const feed = this.#byStream.get(id);
+      if (feed?.assetId === broadcast.assetId) this.#forget(id, feed);
+      return true;
     };
     const handedOver = await Promise.all([...this.#broadcasts].map(suspend));
     this.#isHandedOver = this.#owner !== undefined && handedOver.every(Boolean);
@@ -178,11 +181,11 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   }
 
   #createTakeovers(states: LiveStates): Takeovers {
-    const { freeBytes, rungs, clock, logger } = this.#deps;
+    const { rungs, clock, logger } = this.#deps;
     return new Takeovers({
       states,
       replicas: this.#replicas,
-      freeBytes,
+      freeBytes: async () => (await this.#deps.freeBytes()) - this.#missingBytes,
       keptFreeBytes: 2 * KEPT_FREE_BYTES,
       resume: async (broadcast, isCut) => {
         // Of an earlier time with the broadcast.
@@ -193,6 +196,11 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
       clock,
       logger,
     });
+  }
+
+  /** What recordings that were taken over will still take of the disk. */
+  get #missingBytes(): number {
+    return [...this.#broadcasts.values()].reduce((sum, { missingBytes }) => sum + missingBytes, 0);
   }
 
   async #resume(broadcast: InterruptedBroadcast, replica: Pick<ResumedBroadcast, 'restores' | 'isCut'>): Promise<void> {
@@ -354,11 +362,8 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
         onLost: () => {
           if (assetId === undefined) return;
           const feed = this.#byAsset.get(assetId);
-          this.#byAsset.delete(assetId);
-          this.#recordings.delete(assetId);
-          if (this.#byStream.get(liveStreamId) === feed) this.#byStream.delete(liveStreamId);
+          this.#forget(liveStreamId, feed);
           if (feed) this.#warnOfFailure(this.#deps.rungs.close(feed));
-          this.#deps.onChanged();
         },
         onGone: () => {
           if (this.#broadcasts.get(liveStreamId) !== broadcast) return;
@@ -389,6 +394,15 @@ export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
     } catch (error) {
       this.#deps.logger.warn({ err: error }, 'free space unknown');
     }
+  }
+
+  /** It goes on at another server. */
+  #forget(liveStreamId: string, feed: LiveFeed | undefined): void {
+    if (!feed) return;
+    this.#byAsset.delete(feed.assetId);
+    this.#recordings.delete(feed.assetId);
+    if (this.#byStream.get(liveStreamId) === feed) this.#byStream.delete(liveStreamId);
+    this.#deps.onChanged();
   }
 
   #forgetLater(liveStreamId: string, assetId: string): void {

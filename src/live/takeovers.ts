@@ -9,7 +9,7 @@ import {
 import type { Clock } from '../lib/clock.js';
 import { isUnavailable } from '../lib/unavailable.js';
 import type { Logger } from '../telemetry/logger.js';
-import { type ReplicaStore, replicatedBytes } from './recording/replica.js';
+import { listReplica, type ReplicaStore } from './recording/replica.js';
 
 interface TakeoverDeps {
   readonly states: LiveStates;
@@ -115,10 +115,15 @@ export class Takeovers {
     const { assetId } = taken;
     const ids = { live_stream_id: liveStreamId, asset_id: assetId };
     logger.info({ ...ids, owner: abandoned.ownerId }, 'live stream taken over');
+    const takenMs = this.#deps.clock.monotonicMs();
     while (!this.#isStopped) {
       this.#restoringBytes += neededBytes;
       try {
         await this.#deps.resume(taken, abandoned.ownerId !== HANDED_OVER);
+        logger.info(
+          { ...ids, elapsed_ms: Math.round(this.#deps.clock.monotonicMs() - takenMs) },
+          'live stream continued',
+        );
         return true;
       } catch (error) {
         logger.error({ err: error, ...ids }, 'live stream not continued');
@@ -137,7 +142,7 @@ export class Takeovers {
   async #replicaBytes(liveStreamId: string): Promise<number> {
     const { states, replicas } = this.#deps;
     const assetId = await states.activeAsset(liveStreamId);
-    return assetId && replicas ? replicatedBytes(replicas, assetId) : 0;
+    return assetId && replicas ? (await listReplica(replicas, assetId)).sizeBytes : 0;
   }
 
   async #hasRoomFor(bytes: number): Promise<boolean> {

@@ -101,6 +101,19 @@ export interface BlobWrite {
 
 /** A write whose bytes are all in a file of this machine until its commit. */
 export interface LocalWrite extends BlobWrite {
+  /**
+   * Bytes from the start of the file that it lacks, because the write began behind them; `fill`
+   * provides them, from `start` on. They can't be read, and `commit` needs them. Undefined when
+   * nothing is missing.
+   */
+  readonly missing: ByteRange | undefined;
+  /**
+   * Drops the stored bytes and continues at `offset`. What is missing then survives an
+   * interruption: a resumed write that lost bytes behind it, or `offset` itself, starts at zero.
+   */
+  startAt(offset: number): Promise<void>;
+  /** Puts the next missing bytes; those that nothing misses are ignored. */
+  fill(chunk: Uint8Array): Promise<void>;
   /** Gives every byte to the operating system, so that it survives the end of this process. */
   flush(): Promise<void>;
   /** Drops the stored bytes from `sizeBytes` on. */

@@ -96,6 +96,37 @@ export const describeBlobStore = (title: string, open: () => Promise<OpenedBlobS
       expect(String(await bytesOf('holes'))).toBe('abcdef');
     });
 
+    it('begins at an offset; what is missing is filled later, also after a restart', async () => {
+      const begun = await store.resumeWrite('begun');
+      await begun.write(Buffer.from('of an earlier time'));
+      await begun.startAt(6);
+      expect([begun.offsetBytes, begun.missing]).toEqual([6, { start: 0, end: 6 }]);
+      await begun.write(Buffer.from('ghij'));
+      await begun.fill(Buffer.from('abc'));
+      await begun.suspend();
+      const resumed = await (await opened.reopen()).resumeWrite('begun');
+      expect([resumed.offsetBytes, resumed.missing]).toEqual([10, { start: 0, end: 6 }]);
+      await expect(resumed.truncate(5)).rejects.toThrow('missing');
+      for (const chunk of ['ab', 'cd', 'ef', 'xy']) await resumed.fill(Buffer.from(chunk));
+      expect(resumed.missing).toBeUndefined();
+      await resumed.write(Buffer.from('k'));
+      expect(Buffer.from(await resumed.read(4, 7)).toString()).toBe('efghijk');
+      await resumed.commit();
+      expect(String(await bytesOf('begun'))).toBe('abcdefghijk');
+    });
+
+    it('begins again where what followed on missing bytes was lost', async () => {
+      const begun = await store.resumeWrite('begun-again');
+      await begun.startAt(6);
+      await begun.write(Buffer.from('ghij'));
+      await begun.restart();
+      expect([begun.offsetBytes, begun.missing]).toEqual([0, undefined]);
+      await begun.suspend();
+      const again = await (await opened.reopen()).resumeWrite('begun-again');
+      expect([again.offsetBytes, again.missing]).toEqual([0, undefined]);
+      await again.discard();
+    });
+
     it('goes on where a suspended write stopped, also after a restart', async () => {
       const first = await store.resumeWrite('resumed');
       await first.write(Buffer.from('abc'));

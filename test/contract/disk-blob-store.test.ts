@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -30,6 +30,20 @@ const makeRoot = (): string => {
   roots.push(root);
   return root;
 };
+
+it('takes a file that has lost what followed on missing bytes for an empty one', async () => {
+  const root = makeRoot();
+  const write = await new DiskBlobStore(root).resumeWrite('begun');
+  await write.startAt(6);
+  await write.write(Buffer.from('ghij'));
+  await write.suspend();
+  await truncate(join(root, '.partial', 'begun'), 5);
+  const again = await new DiskBlobStore(root).resumeWrite('begun');
+  expect([again.offsetBytes, again.missing]).toEqual([0, undefined]);
+  await again.write(Buffer.from('abc'));
+  await again.commit();
+  expect(await readdir(join(root, '.partial'))).toEqual([]);
+});
 
 it('keeps exactly the bytes that were on disk when the process is killed', async () => {
   const root = makeRoot();

@@ -4,17 +4,18 @@ import {
   type PartRecord,
   presentationEnd,
   type RecordingFact,
+  readFact,
+  readRecordHead,
 } from '../../media/live/recording-format.js';
-import { scanRecording } from '../../media/live/scan-recording.js';
+import { type RecordingVisitor, scanRecording } from '../../media/live/scan-recording.js';
 import { readLiveAudio, readLiveVideo } from '../../media/live/stream-facts.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
 import type { LocalWrite } from '../../storage/blob-store.js';
 import type { CutAudioConfig, CutterStart, CutVideoConfig } from './packet-cutter.js';
 import type { ReadFile } from './recorded-track.js';
 import { RecordedTracks } from './recorded-tracks.js';
-
-/** The frame that is shown last is in one of so many parts. */
-const REORDERED_PARTS = 16;
+import { REORDERED_PARTS } from './replica.js';
+import type { IndexRecord, ReplicaIndex } from './replica-index.js';
 
 /** Parts of segments that are further from the end are not listed. */
 const MAX_TARGET_SECONDS = 10;
@@ -30,6 +31,16 @@ export interface LostSegments {
 }
 
 const NOTHING_LOST: LostSegments = { count: 0, seconds: 0 };
+
+export interface ReadBackOptions {
+  /** Also where the file lacks bytes. */
+  readonly read: ReadFile;
+  /** The records at the start, from the index of the replica. The file is read behind them. */
+  readonly indexed?: readonly IndexRecord[];
+  readonly lost?: LostSegments;
+  /** Gets the records that are read. */
+  readonly index?: ReplicaIndex | undefined;
+}
 
 /** What an unfinished recording holds. */
 export interface RecordedSoFar {
@@ -58,16 +69,30 @@ export interface RecordedSoFar {
 export const readBack = async (
   write: LocalWrite,
   readFile: ReadFile,
-  lost: LostSegments = NOTHING_LOST,
+  { read, indexed = [], lost = NOTHING_LOST, index }: ReadBackOptions,
 ): Promise<RecordedSoFar | undefined> => {
   const reader = new RecordReader(readFile);
-  const end = await scanRecording((offset, length) => write.read(offset, length), write.offsetBytes, {
-    fact: (fact) => reader.fact(fact),
-    part: (part, offset, sizeBytes, bytes) => reader.part(part, offset, sizeBytes, bytes),
-  });
+  for (const record of indexed) reader.indexed(record);
+  const visitor: RecordingVisitor = {
+    fact: (fact, bytes) => {
+      reader.fact(fact);
+      index?.append(bytes, bytes.length);
+    },
+    part: (part, offset, sizeBytes, bytes) => {
+      reader.part(part, offset, sizeBytes, bytes);
+      index?.append(bytes.subarray(0, PART_HEAD_BYTES), sizeBytes);
+    },
+  };
+  const end = await scanRecording(read, write.offsetBytes, visitor, endOf(indexed));
   const soFar = reader.finish(lost);
   if (soFar && end < write.offsetBytes) await write.truncate(end);
   return soFar;
+};
+
+/** Where the last one of `records` ends; 0 without one. */
+export const endOf = (records: readonly IndexRecord[]): number => {
+  const last = records.at(-1);
+  return last ? last.offset + last.sizeBytes : 0;
 };
 
 class RecordReader {
@@ -100,11 +125,18 @@ class RecordReader {
     else if (fact.type === 'audio-config') this.#addAudio(fact);
   }
 
+  indexed({ offset, sizeBytes, bytes }: IndexRecord): void {
+    const head = readRecordHead(bytes);
+    if (head?.kind === 'part') this.part(head.part, offset, sizeBytes, bytes);
+    const fact = head?.kind === 'fact' ? readFact(bytes) : undefined;
+    if (fact) this.fact(fact);
+  }
+
   part(part: PartRecord, offset: number, sizeBytes: number, bytes: Uint8Array): void {
     this.#tracks.of(part.track)?.add(part, offset + PART_HEAD_BYTES, sizeBytes - PART_HEAD_BYTES);
     this.#sessionStartMs ??= part.wallMs;
     if (!this.#isSlate) this.#contentEndBytes = offset + sizeBytes;
-    if (part.track === 'audio') return;
+    if (part.track === 'audio' || bytes.length <= PART_HEAD_BYTES) return;
     this.#newest.push({ part, fragment: bytes.subarray(PART_HEAD_BYTES) });
     if (this.#newest.length > REORDERED_PARTS) this.#newest.shift();
   }

@@ -11,25 +11,25 @@ import {
   type SessionKind,
   writeFact,
   writePartHead,
-  writeRecordingStart,
   writeRecordsEnd,
 } from '../../media/live/recording-format.js';
 import { type RecordingMovie, writeRecordingMovie } from '../../media/live/recording-movie.js';
 import { writeFragment } from '../../media/mp4/cmaf.js';
 import { hasReached, isPlayable } from '../../media/playlist/live-hls.js';
 import type { VideoFacts } from '../../media/source/source-facts.js';
-import type { BlobStore, LocalWrite } from '../../storage/blob-store.js';
+import type { BlobStore } from '../../storage/blob-store.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { IngestPacket } from '../ingest.js';
 import type { LiveSubtitlesTrack } from '../subtitles/live-subtitles.js';
 import { copyRange, type TimeRange, writeAudioConfig, writeVideoConfig } from './copy-range.js';
+import type { MissingBytes } from './missing-bytes.js';
+import { type OpenedFile, openFile, type ReplicaUse } from './open-file.js';
 import { type ContentFormat, type CutAudioConfig, type CutVideoConfig, PacketCutter } from './packet-cutter.js';
 import { PartWaiters } from './part-waiters.js';
-import { type RecordedSoFar, readBack } from './read-back.js';
 import { RecordedTracks } from './recorded-tracks.js';
 import { RecordingLimits } from './recording-limits.js';
 import { type RecordingFailure, RecordingWriter } from './recording-writer.js';
-import { RecordingReplica, type ReplicaStore, replicatedBytes, restoreReplica } from './replica.js';
+import { RecordingReplica } from './replica.js';
 
 /** What the owner of a recording does about it. Called synchronously from `write`, but `failed`. */
 export interface RecordingEvents {
@@ -61,16 +61,6 @@ export interface RecordingOptions {
   readonly events: RecordingEvents;
 }
 
-export interface ReplicaUse {
-  readonly store: ReplicaStore;
-  /** See `RecordingReplica`. */
-  readonly term: number;
-  /** The recording was begun elsewhere: it is continued from the replica. */
-  readonly restores: boolean;
-  /** The server that had it was lost: the replica may lack its end. */
-  readonly isCut?: boolean;
-}
-
 export interface FinishedRecording {
   readonly durationSeconds: number;
   readonly sizeBytes: number;
@@ -83,8 +73,6 @@ const MODES: Readonly<Record<LatencyMode, { readonly leastSeconds: number; reado
   standard: { leastSeconds: 4 },
 };
 const MAX_TARGET_SECONDS = 10;
-/** What viewers may have seen that is not replicated yet, while the bucket is available. */
-const MAX_LOST_SECONDS = 3;
 const PART_SECONDS = 0.35;
 const AUDIO_WAIT_MS = 2000;
 /** Without parts, the target is declared, and players can start, with this many segments. */
@@ -115,6 +103,7 @@ export class Recording implements LiveFeed {
   #isClosed = false;
   #isCommitted = false;
   #replica: RecordingReplica | undefined;
+  #missing: MissingBytes | undefined;
   #probed: VideoFacts | undefined;
   #movie: RecordingMovie | undefined;
   #outcome: { readonly finished: FinishedRecording | undefined } | undefined;
@@ -128,7 +117,7 @@ export class Recording implements LiveFeed {
   /** Wall clock of the session's first frame, and its time in ticks of video. */
   #anchor = { wallMs: 0, ticks: 0 };
 
-  private constructor(options: RecordingOptions, writer: RecordingWriter, { soFar, takeover }: OpenedFile) {
+  private constructor(options: RecordingOptions, writer: RecordingWriter, { soFar, takeover, missing }: OpenedFile) {
     const { latencyMode, assetId, clock } = options;
     const { leastSeconds, targetSeconds = soFar?.targetSeconds } = MODES[latencyMode];
     this.#options = options;
@@ -137,6 +126,7 @@ export class Recording implements LiveFeed {
     this.firstDiscontinuity = soFar?.firstDiscontinuity ?? options.firstDiscontinuity;
     this.#limits = new RecordingLimits(clock, soFar?.nextSequence ?? options.firstSequence);
     this.#writer = writer;
+    this.#missing = missing;
     this.#waiters = new PartWaiters(() => clock.monotonicMs());
     this.#tracks = soFar?.tracks ?? new RecordedTracks((offset, length) => this.#readFile(offset, length));
     if (takeover !== undefined) this.#tracks.takeOver(takeover);
@@ -179,7 +169,8 @@ export class Recording implements LiveFeed {
     const write = await blobs.resumeWrite(key);
     try {
       const readFile = (offset: number, length: number): Promise<Uint8Array> => recording.#readFile(offset, length);
-      const opened = await openFile(options, write, readFile);
+      const { leastSeconds } = MODES[options.latencyMode];
+      const opened = await openFile(write, readFile, { ...options, leastSeconds });
       const writer = new RecordingWriter(write, {
         clock,
         reopen: () => blobs.resumeWrite(key),
@@ -188,9 +179,9 @@ export class Recording implements LiveFeed {
       const recording: Recording = new Recording(options, writer, opened);
       if (replica) {
         const { store, term } = replica;
+        const { replicated: fromBytes, index } = opened;
         recording.#replica = new RecordingReplica({
-          ...{ store, term, assetId, logger },
-          fromBytes: opened.replicated,
+          ...{ store, term, assetId, logger, fromBytes, index },
           source: writer,
         });
       }
@@ -237,6 +228,11 @@ export class Recording implements LiveFeed {
 
   get sizeBytes(): number {
     return this.#writer.endBytes;
+  }
+
+  /** What the file does not have yet. */
+  get missingBytes(): number {
+    return this.#missing?.sizeBytes ?? 0;
   }
 
   get durationSeconds(): number {
@@ -369,6 +365,8 @@ export class Recording implements LiveFeed {
   async #complete(): Promise<FinishedRecording | undefined> {
     this.#close();
     await this.#writer.drain();
+    await this.#missing?.finish();
+    this.#missing = undefined;
     const recordsEnd = this.#writer.endBytes;
     this.#movie ??= await writeRecordingMovie(
       (offset, length) => this.#writer.read(offset, length),
@@ -397,6 +395,7 @@ export class Recording implements LiveFeed {
     this.#waiters.notify();
     await this.#writer.drain();
     const isReplicated = (await this.#replica?.finish(limitMs)) ?? false;
+    await this.#missing?.stop();
     await this.#writer.suspend();
     return isReplicated;
   }
@@ -411,7 +410,7 @@ export class Recording implements LiveFeed {
     this.endSession();
     this.#isClosed = true;
     this.#waiters.notify();
-    await this.#replica?.stop();
+    await Promise.all([this.#replica?.stop(), this.#missing?.stop()]);
     await this.#writer.discard();
   }
 
@@ -424,7 +423,7 @@ export class Recording implements LiveFeed {
   }
 
   async #readFile(offset: number, length: number): Promise<Uint8Array> {
-    if (!this.#isCommitted) return this.#writer.read(offset, length);
+    if (!this.#isCommitted) return (this.#missing ?? this.#writer).read(offset, length);
     const { blobs, key } = this.#options;
     const stream = await blobs.read(key, { start: offset, end: offset + length });
     return Buffer.concat(((await stream?.toArray()) ?? []) as Buffer[]);
@@ -529,42 +528,3 @@ export class Recording implements LiveFeed {
     events.failed(failure, error);
   }
 }
-
-interface OpenedFile {
-  readonly soFar: RecordedSoFar | undefined;
-  /** How much of it the replica has. */
-  readonly replicated: number;
-  /** The term, if it was read back from the replica. */
-  readonly takeover: number | undefined;
-}
-
-/** Reads what was recorded before, or begins. */
-const openFile = async (
-  { assetId, clock, latencyMode, firstSequence, firstDiscontinuity, replica }: RecordingOptions,
-  write: LocalWrite,
-  readFile: (offset: number, length: number) => Promise<Uint8Array>,
-): Promise<OpenedFile> => {
-  const stored = replica ? await replicatedBytes(replica.store, assetId) : 0;
-  // A server that was stopped while it read the replica back has only the beginning.
-  const restores = replica !== undefined && (replica.restores || stored > write.offsetBytes);
-  if (restores) {
-    // A file of an earlier time with the recording.
-    await write.restart();
-    await restoreReplica(replica.store, assetId, write);
-  }
-  const { leastSeconds: seconds } = MODES[latencyMode];
-  const count = restores && replica.isCut ? Math.ceil(MAX_LOST_SECONDS / seconds) : 0;
-  const soFar = await readBack(write, readFile, { count, seconds });
-  if (!soFar && write.offsetBytes > 0) await write.restart();
-  const replicated = Math.min(stored, write.offsetBytes);
-  if (!soFar) {
-    const wallMs = clock.now().getTime();
-    await write.write(writeRecordingStart());
-    await write.write(writeFact({ type: 'start', version: 1, latencyMode, firstSequence, firstDiscontinuity, wallMs }));
-  }
-  for (const record of soFar?.missing ?? []) await write.write(writeFact({ type: 'empty', ...record }));
-  const takeover = restores ? replica.term : undefined;
-  if (takeover !== undefined) await write.write(writeFact({ type: 'takeover', version: takeover }));
-  await write.flush();
-  return { soFar, replicated, takeover };
-};

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../telemetry/logger.js';
 import { chooseChunks, RecordingReplica, type ReplicaStore } from './replica.js';
+import { ReplicaIndex } from './replica-index.js';
 
 /** `term:offset+size`. */
 const chosen = (...names: string[]): string[] => {
@@ -37,7 +38,14 @@ it('has each byte once, whoever asks for a copy while the bucket is slow', async
   let end = 10;
   const source = { sync: async () => end, read: async (_: number, length: number) => new Uint8Array(length) };
   const replica = new RecordingReplica({
-    ...{ assetId: 'asset', term: 1, fromBytes: 0, source, logger: createLogger('error', 'json') },
+    ...{
+      assetId: 'asset',
+      term: 1,
+      fromBytes: 0,
+      source,
+      index: new ReplicaIndex(),
+      logger: createLogger('error', 'json'),
+    },
     store: { put } as unknown as ReplicaStore,
   });
   const late = replica.catchUp(20);

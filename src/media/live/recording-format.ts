@@ -143,6 +143,9 @@ export const readRecordHead = (bytes: Uint8Array): RecordHead | undefined => {
   return { kind: 'part', sizeBytes, part };
 };
 
+/** How much of a record must be known without its media: facts as a whole. */
+export const recordIndexBytes = (head: RecordHead): number => (head.kind === 'part' ? PART_HEAD_BYTES : head.sizeBytes);
+
 /** Undefined when the record, which is whole, holds no fact. */
 export const readFact = (record: Uint8Array): RecordingFact | undefined => {
   try {

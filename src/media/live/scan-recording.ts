@@ -17,7 +17,8 @@ const MAX_WINDOW_BYTES = 256 * 1024;
 const FEW_RECORDS = 2;
 
 export interface RecordingVisitor {
-  fact(fact: RecordingFact): void;
+  /** @param bytes of the whole record */
+  fact(fact: RecordingFact, bytes: Uint8Array): void;
   /**
    * @param offset of the record in the file
    * @param bytes its beginning
@@ -29,15 +30,18 @@ export interface RecordingVisitor {
  * Visits the records of a file of `sizeBytes` bytes in order, and returns where the last whole one
  * ends. What follows was being written when the process ended. Returns 0 for a file that doesn't
  * begin as a recording, and `sizeBytes` or less for any.
+ * @param from where a record begins, in a file that is known to be a recording
  */
-export const scanRecording = async (read: ReadRange, sizeBytes: number, visitor: RecordingVisitor): Promise<number> => {
+export const scanRecording = async (
+  read: ReadRange,
+  sizeBytes: number,
+  visitor: RecordingVisitor,
+  from = 0,
+): Promise<number> => {
   if (sizeBytes < RECORDS_START) return 0;
-  const start = await read(0, RECORDS_START);
-  // The size of the `mdat` differs after the end.
-  if (Buffer.compare(start.subarray(0, RECORDS_START - 8), writeRecordingStart().subarray(0, RECORDS_START - 8)) !== 0)
-    return 0;
+  if (from === 0 && !(await isRecording(read))) return 0;
   const window = new ReadWindow(read, sizeBytes);
-  let offset = RECORDS_START;
+  let offset = from || RECORDS_START;
   while (offset < sizeBytes) {
     const bytes = await window.read(offset);
     const head = readRecordHead(bytes);
@@ -45,13 +49,21 @@ export const scanRecording = async (read: ReadRange, sizeBytes: number, visitor:
     if (head.kind === 'part') await visitor.part(head.part, offset, head.sizeBytes, bytes);
     else {
       const record = bytes.length >= head.sizeBytes ? bytes : await read(offset, head.sizeBytes);
-      const fact = readFact(record.subarray(0, head.sizeBytes));
+      const whole = record.subarray(0, head.sizeBytes);
+      const fact = readFact(whole);
       if (!fact) break;
-      visitor.fact(fact);
+      visitor.fact(fact, whole);
     }
     offset += head.sizeBytes;
   }
   return offset;
+};
+
+const isRecording = async (read: ReadRange): Promise<boolean> => {
+  // The size of the `mdat` differs after the end.
+  const compared = RECORDS_START - 8;
+  const start = await read(0, RECORDS_START);
+  return Buffer.compare(start.subarray(0, compared), writeRecordingStart().subarray(0, compared)) === 0;
 };
 
 /** Reads ahead, because a recording of twelve hours has 260,000 records. */

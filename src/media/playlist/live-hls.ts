@@ -87,9 +87,9 @@ export const isTooFarAhead = (
   const last = segments.at(-1);
   if (!last) return false;
   if (segment > last.number + MAX_AHEAD + (version === undefined ? 0 : MAX_LOST)) return true;
-  // The Advance Part Limit.
+  // The Advance Part Limit. What a complete segment does not have is in the next one.
   const aheadParts = partTargetSeconds < 1 ? Math.ceil(3 / partTargetSeconds) : 3;
-  return segment === last.number && part >= last.parts.length + aheadParts;
+  return segment === last.number && !last.complete && part >= last.parts.length + aheadParts;
 };
 
 /** Whether a player can start with the playlist. */

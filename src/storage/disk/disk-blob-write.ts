@@ -1,8 +1,10 @@
 import assert from 'node:assert';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import type { ByteRange } from '../../lib/byte-ranges.js';
 import { createInTurn } from '../../lib/in-turn.js';
 import type { BlobInfo, LocalWrite, StagedFile } from '../blob-store.js';
 import { HoleRecord } from './hole-record.js';
+import { MissingRecord } from './missing-record.js';
 import type { SyncedRecord } from './synced-record.js';
 import { writeFully } from './write-fully.js';
 
@@ -52,6 +54,7 @@ export class DiskBlobWrite implements LocalWrite {
   readonly #path: string;
   readonly #handle: FileHandle;
   readonly #holes: HoleRecord;
+  readonly #missingRecord: MissingRecord;
   readonly #synced: SyncedRecord | undefined;
   readonly #publisher: Publisher;
   readonly #onEnd: (() => void) | undefined;
@@ -61,17 +64,25 @@ export class DiskBlobWrite implements LocalWrite {
   #storedBytes: number;
   #buffer: Buffer | undefined;
   #bufferedBytes = 0;
+  #missing: ByteRange | undefined;
   /** While staged: the value in the hole record. */
   #recordedBytes: number | undefined;
   #isEnded = false;
 
-  private constructor(options: DiskBlobWriteOptions, handle: FileHandle, holes: HoleRecord, storedBytes: number) {
+  private constructor(
+    options: DiskBlobWriteOptions,
+    handle: FileHandle,
+    { holes, missing, missingBytes }: { holes: HoleRecord; missing: MissingRecord; missingBytes: number },
+    storedBytes: number,
+  ) {
     this.#path = options.path;
     this.#synced = options.synced;
     this.#publisher = options.publisher;
     this.#onEnd = options.onEnd;
     this.#handle = handle;
     this.#holes = holes;
+    this.#missingRecord = missing;
+    if (missingBytes > 0) this.#missing = { start: 0, end: missingBytes };
     this.#storedBytes = storedBytes;
     const { publisher } = options;
     if (publisher.prepare)
@@ -79,7 +90,7 @@ export class DiskBlobWrite implements LocalWrite {
         await this.#inTurn(() => this.#flush());
         await publisher.prepare?.();
       };
-    publisher.onStored?.(storedBytes);
+    this.#report();
   }
 
   static async open(options: DiskBlobWriteOptions): Promise<DiskBlobWrite> {
@@ -98,11 +109,52 @@ export class DiskBlobWrite implements LocalWrite {
       await handle.truncate(Math.min(Math.max(contiguousBytes, synced?.bytes ?? 0), size));
       await holes.remove();
     }
-    return new DiskBlobWrite(options, handle, holes, (await handle.stat()).size);
+    const missing = new MissingRecord(path);
+    let missingBytes = await missing.read();
+    // Without what followed, nothing says what is missing.
+    if (missingBytes > (await handle.stat()).size) {
+      await handle.truncate(0);
+      if (synced && synced.bytes > 0) await synced.set(0);
+      await missing.remove();
+      missingBytes = 0;
+    }
+    return new DiskBlobWrite(options, handle, { holes, missing, missingBytes }, (await handle.stat()).size);
   }
 
   get offsetBytes(): number {
     return this.#storedBytes + this.#bufferedBytes;
+  }
+
+  get missing(): ByteRange | undefined {
+    return this.#missing;
+  }
+
+  startAt(offset: number): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#bufferedBytes = 0;
+      await this.#truncate(0);
+      if (offset === 0) return;
+      await this.#missingRecord.set(offset);
+      this.#missing = { start: 0, end: offset };
+      await this.#handle.truncate(offset);
+      this.#storedBytes = offset;
+    });
+  }
+
+  fill(chunk: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#missing || this.#isEnded) return;
+      const { start, end } = this.#missing;
+      const bytes = chunk.subarray(0, end - start);
+      await writeFully(this.#handle, bytes, start);
+      this.#missing = { start: start + bytes.length, end };
+      if (this.#missing.start === end) {
+        await this.#handle.datasync();
+        await this.#missingRecord.remove();
+        this.#missing = undefined;
+      }
+      this.#report();
+    });
   }
 
   write(chunk: Uint8Array): Promise<void> {
@@ -135,6 +187,7 @@ export class DiskBlobWrite implements LocalWrite {
     return this.#inTurn(async () => {
       await this.#flush();
       assert(sizeBytes <= this.#storedBytes, 'a write can only be truncated to fewer bytes');
+      assert(!this.#missing || sizeBytes >= this.#missing.end, 'missing bytes can not be truncated');
       await this.#truncate(sizeBytes);
     });
   }
@@ -168,6 +221,7 @@ export class DiskBlobWrite implements LocalWrite {
     return this.#inTurn(async () => {
       try {
         await this.#flush();
+        assert(!this.#missing, 'a file that lacks bytes can not be committed');
         await this.#unstage();
         await this.#handle.sync();
         await this.#publisher.publish();
@@ -197,16 +251,25 @@ export class DiskBlobWrite implements LocalWrite {
       await this.#end();
       await rm(this.#path, { force: true });
       await this.#holes.remove();
+      await this.#missingRecord.remove();
       await this.#synced?.remove();
     });
   }
 
   async #truncate(sizeBytes: number): Promise<void> {
     this.#storedBytes = sizeBytes;
-    this.#publisher.onStored?.(sizeBytes);
+    const isWhole = !this.#missing || sizeBytes === 0;
+    if (isWhole) this.#missing = undefined;
+    this.#report();
     if (this.#synced && this.#synced.bytes > sizeBytes) await this.#synced.set(sizeBytes);
     await this.#unstage();
     await this.#handle.truncate(sizeBytes);
+    if (isWhole) await this.#missingRecord.remove();
+  }
+
+  /** The publisher gets what is there from the start. */
+  #report(): void {
+    this.#publisher.onStored?.(this.#missing ? this.#missing.start : this.#storedBytes);
   }
 
   async #flush(): Promise<void> {
@@ -219,7 +282,7 @@ export class DiskBlobWrite implements LocalWrite {
 
   async #grow(bytes: number): Promise<void> {
     this.#storedBytes += bytes;
-    this.#publisher.onStored?.(this.#storedBytes);
+    this.#report();
     await this.#record(RECORD_EVERY_BYTES);
   }
 
@@ -236,6 +299,7 @@ export class DiskBlobWrite implements LocalWrite {
   }
 
   async #stage(sizeBytes: number): Promise<StagedFile> {
+    assert(!this.#missing, 'a file that lacks bytes can not be staged');
     await this.#flush();
     await this.#holes.set(this.#storedBytes);
     this.#recordedBytes = this.#storedBytes;

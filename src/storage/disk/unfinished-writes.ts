@@ -6,10 +6,11 @@ import type { LocalWrite } from '../blob-store.js';
 import { DiskBlobWrite, type Publisher, STAGED_SUFFIX } from './disk-blob-write.js';
 import { HOLES_SUFFIX } from './hole-record.js';
 import { ifPresent } from './if-present.js';
+import { MISSING_SUFFIX } from './missing-record.js';
 import { safePath } from './safe-path.js';
 import { RECORD_SUFFIX, SyncedRecord } from './synced-record.js';
 
-const RECORD_SUFFIXES = [RECORD_SUFFIX, HOLES_SUFFIX];
+const RECORD_SUFFIXES = [RECORD_SUFFIX, HOLES_SUFFIX, MISSING_SUFFIX];
 
 const nameOf = (key: string): string => key.replaceAll('/', '~');
 

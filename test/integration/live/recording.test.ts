@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#kinora/lib/clock.js';
 import type { IngestPacket } from '#kinora/live/ingest.js';
 import { Recording, type RecordingEvents, type RecordingOptions } from '#kinora/live/recording/recording.js';
-import type { ReplicaStore } from '#kinora/live/recording/replica.js';
+import { replicaStoreOf } from '#kinora/live/recording/replica.js';
 import type { LiveTrackState } from '#kinora/media/live/live-track.js';
 import { scanRecording } from '#kinora/media/live/scan-recording.js';
 import { DiskBlobStore } from '#kinora/storage/disk/disk-blob-store.js';
@@ -200,18 +200,18 @@ describe('a recording whose process ended between two records', () => {
   it('is read back from its replica when a restart has left only the beginning of that', async () => {
     const sizes = new Map<string, number>();
     const disk = new DiskBlobStore(await mkdtemp(join(root, 'bucket-')));
-    const store: ReplicaStore = {
-      put: async (key, bytes) => {
-        sizes.set(key, (bytes as Uint8Array).length);
+    const bucket = {
+      put: async (key: string, bytes: Uint8Array) => {
+        sizes.set(key, bytes.length);
         await disk.put(key, bytes);
       },
-      read: (key, range) => disk.read(key, range),
-      deletePrefix: async () => undefined,
+      read: (key: string, range?: { start: number; end?: number }) => disk.read(key, range),
       abortUploads: async () => undefined,
       list: async function* () {
         for (const [key, sizeBytes] of sizes) yield { key, sizeBytes };
       },
     };
+    const store = replicaStoreOf(Object.assign(Object.create(disk), bucket))!;
     const { recording, options, dir } = await open({ replica: { store, term: 1, restores: false } });
     writeAll(recording, makePackets({ seconds: 4, video, audio }));
     expect(await recording.suspend(60_000)).toBe(true);
