@@ -118,8 +118,10 @@ const publishStored = async (
 };
 
 const getEditable = async (context: Context, { environmentId, assetId, trackId }: TrackOf): Promise<void> => {
-  const { type, status } = await getTrack(context, environmentId, assetId, trackId);
+  const { type, status, text_source: source } = await getTrack(context, environmentId, assetId, trackId);
   if (type !== 'text' || status !== 'ready') throw invalidParameters('Only a ready text track has cues');
+  if (source === 'generated_live')
+    throw invalidParameters('Live subtitles cannot be edited. Edit the track that replaces them after the stream.');
 };
 
 /**

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import type { ConnectionOpener } from '../../net/open-connection.js';
 import { RtmpClient } from '../rtmp/rtmp-client.js';
-import { ConnectionError, type ConnectionFailure, failureOf } from './connection-failure.js';
+import { type ConnectionFailure, failureOf } from './connection-failure.js';
 import type { RtmpDestination } from './rtmp-destination.js';
 import type { Message } from './send-queue.js';
 import type { TargetConnection } from './target-connection.js';
+import { untilAccepted } from './until-accepted.js';
 
 const TYPES = { audio: 8, 'audio-config': 8, video: 9, 'video-config': 9, metadata: 18 } as const;
 
@@ -79,18 +80,9 @@ export class RtmpConnection implements TargetConnection {
   ): Promise<RtmpConnection> {
     const socket = await opener.open(destination, signal);
     const connection = new RtmpConnection(socket, destination, stallMs);
-    const timer = setTimeout(() => connection.#lose({ code: 'no_response', kind: 'lost' }), ACCEPT_MS);
-    const abort = (): void => connection.#lose({ code: 'aborted', kind: 'lost' });
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      const failure = await Promise.race([connection.#accepted, connection.lost]);
-      if (failure) throw new ConnectionError(failure);
-      return connection;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-    }
+    const attempt = { accepted: connection.#accepted, lost: connection.lost, lose: connection.#lose };
+    await untilAccepted(attempt, { signal, limitMs: ACCEPT_MS });
+    return connection;
   }
 
   get isBlocked(): boolean {

@@ -7,10 +7,11 @@ import { TimestampUnwrapper } from '../rtmp/timestamp-unwrapper.js';
 import { readPacket } from '../srt/packets.js';
 import { SrtCaller } from '../srt/srt-caller.js';
 import { SrtSender } from '../srt/srt-sender.js';
-import { ConnectionError, type ConnectionFailure, failureOf } from './connection-failure.js';
+import { type ConnectionFailure, failureOf } from './connection-failure.js';
 import type { Message } from './send-queue.js';
 import type { SrtDestination } from './srt-destination.js';
 import type { TargetConnection } from './target-connection.js';
+import { untilAccepted } from './until-accepted.js';
 
 /** From the first handshake to the last one. */
 const ACCEPT_MS = 5000;
@@ -87,18 +88,9 @@ export class SrtConnection implements TargetConnection {
   ): Promise<SrtConnection> {
     const channel = await opener.openDatagrams(destination, signal);
     const connection = new SrtConnection(channel, destination, clock, stallMs);
-    const timer = setTimeout(() => connection.#lose({ code: 'no_response', kind: 'lost' }), ACCEPT_MS);
-    const abort = (): void => connection.#lose({ code: 'aborted', kind: 'lost' });
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      const failure = await Promise.race([connection.#accepted, connection.lost]);
-      if (failure) throw new ConnectionError(failure);
-      return connection;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-    }
+    const attempt = { accepted: connection.#accepted, lost: connection.lost, lose: connection.#lose };
+    await untilAccepted(attempt, { signal, limitMs: ACCEPT_MS });
+    return connection;
   }
 
   get isBlocked(): boolean {

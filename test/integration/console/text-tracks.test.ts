@@ -84,6 +84,16 @@ describe('a text track from a file', () => {
     trackId = data.id;
   });
 
+  it('has no cues to edit when it is of a live stream', async () => {
+    const tracks = api.database.queryable.updateTable('track').where('id', '=', trackId);
+    await tracks.set({ text_source: 'generated_live' }).execute();
+    const cues = [{ start_time: 1, end_time: 2, text: 'Corrected' }];
+    const message = 'Live subtitles cannot be edited. Edit the track that replaces them after the stream.';
+    for (const response of [app.call('GET', cuesPath(trackId)), app.call('PUT', cuesPath(trackId), { cues })])
+      expect(await read(await response)).toMatchObject({ status: 400, error: { messages: [message] } });
+    await tracks.set({ text_source: 'uploaded' }).execute();
+  });
+
   it('stays a generated one when it was generated', async () => {
     const tracks = api.database.queryable.updateTable('track');
     await tracks.set({ text_source: 'generated_vod', language_confidence: 0.9 }).where('id', '=', trackId).execute();

@@ -13,7 +13,12 @@ import { useAction } from '../../../ui/use-action';
 import { AddAudioTrack, AddTextTrack, EditTrack, GenerateSubtitles } from './track-dialogs';
 
 const types = { video: 'Video', audio: 'Audio', text: 'Text' } as const;
-const sources: Readonly<Record<string, string>> = { generated_vod: 'generated', embedded: 'from the video' };
+const sources: Readonly<Record<string, string>> = {
+  embedded: 'from the video',
+  generated_live: 'generated live',
+  generated_live_final: 'generated',
+  generated_vod: 'generated',
+};
 
 const detailsOf = ({
   primary,
@@ -99,7 +104,7 @@ interface TrackActionsProps {
 }
 
 const TrackActions = ({ asset, track }: TrackActionsProps): ReactNode => {
-  const { id, type, status, primary } = track;
+  const { id, type, status, primary, text_source: source } = track;
   const name = nameOf(track);
   const remove = useAction(() => deleteTrack(asset.id, id), {
     done: 'Deleted the track.',
@@ -112,7 +117,7 @@ const TrackActions = ({ asset, track }: TrackActionsProps): ReactNode => {
   if (type === 'video') return null;
   return (
     <div className="row-actions">
-      {type === 'text' && status === 'ready' && (
+      {type === 'text' && status === 'ready' && source !== 'generated_live' && (
         <Link
           className="button button-normal"
           href={`/assets/${asset.id}/tracks?cues=${id}`}
