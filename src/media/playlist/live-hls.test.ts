@@ -249,6 +249,9 @@ describe('what requests wait for', () => {
     expect(isTooFarAhead(state, low, { segment: 15, part: undefined })).toBe(true);
     expect(isTooFarAhead(state, low, { segment: 12, part: 9 })).toBe(false);
     expect(isTooFarAhead(state, low, { segment: 12, part: 10 })).toBe(true);
+    // Who takes a broadcast over completes its last segment, of which viewers may know more parts.
+    const segments = state.segments.map((segment) => ({ ...segment, complete: true }));
+    expect(isTooFarAhead({ ...state, segments }, low, { segment: 12, part: 10 })).toBe(false);
     expect(hasReached({ ...state, ended: true }, { segment: 14, part: 0 })).toBe(true);
   });
 
