@@ -125,6 +125,45 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('several servers on one
     }
   });
 
+  test('what all servers deliver counts for one budget, which all obey', async () => {
+    const asset = await create(nodes[0]!);
+    const multivariant = (node: Node) => `${node.url}/${idOf(asset)}.m3u8`;
+    const statuses = () => Promise.all(nodes.map(async (node) => (await fetch(multivariant(node))).status));
+    const budgets = '/video/v1/delivery-budgets';
+    const read = async (path: string) => (await (await api(nodes[2]!, 'GET', path)).json()).data;
+    const rule = { asset_id: asset.id, period: 'day', bytes: 1e12 };
+    const counted = await (await api(nodes[0]!, 'POST', budgets, rule)).json();
+    const sizes = await Promise.all(
+      nodes.map(async (node) => {
+        const [playlist] = await mediaPlaylists(node.url, idOf(asset));
+        return (await (await fetch((await segmentsOf(playlist!)).at(-1)!)).arrayBuffer()).byteLength;
+      }),
+    );
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const path = `${budgets}/${counted.data.id}`;
+    await until('all are counted', async () => (await read(path)).delivered_bytes >= total);
+    expect((await read(path)).delivered_bytes).toBe(total);
+
+    await api(nodes[1]!, 'PATCH', path, { bytes: 1, action: 'stop' });
+    await until('all stop', async () => (await statuses()).every((status) => status === 403));
+    const events = await read(`/system/v1/events?object_id=${counted.data.id}`);
+    expect(events.map(({ type }: { type: string }) => type).sort()).toEqual([
+      'video.delivery_budget.spent',
+      'video.delivery_budget.warning',
+    ]);
+    await api(nodes[0]!, 'DELETE', path);
+    await until('all go on', async () => (await statuses()).every((status) => status === 200));
+
+    const rules = { referrer: { allowed_domains: ['example.com'] } };
+    const { data } = await (await api(nodes[0]!, 'POST', '/video/v1/playback-restrictions', rules)).json();
+    const restrict = (id: string | null) =>
+      api(nodes[1]!, 'PUT', '/video/v1/public-playback-restriction', { playback_restriction_id: id });
+    await restrict(data.id);
+    await until('all restrict', async () => (await statuses()).every((status) => status === 403));
+    await restrict(null);
+    await until('nobody restricts', async () => (await statuses()).every((status) => status === 200));
+  });
+
   test('a server whose clock is five minutes fast plays the same, and the others say so', async () => {
     const clock = { ...systemClock, now: () => new Date(Date.now() + 300_000) };
     const skewed = await boot({ options: shared, clock });
