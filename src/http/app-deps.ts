@@ -5,6 +5,7 @@ import type { TextStore } from '../domain/tracks/stored-text.js';
 import type { WebhookSender } from '../net/send-webhook.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { Owners } from './internal/proxy-to-owner.js';
 import type { Checks, Tolerances } from './ops/health.js';
 import type { ApiExtension } from './plugins/operation-route.js';
 import type { RateLimits } from './plugins/rate-limit.js';
@@ -47,6 +48,8 @@ export interface AppDeps extends DomainContext {
   readonly srtServer?: (hostname: string) => string | undefined;
   /** Absent: encoders can't send by WebRTC. */
   readonly whip?: WhipIngest | undefined;
+  /** Where others have their connections; absent with one server. */
+  readonly owners?: Owners | undefined;
   readonly apiExtension?: ApiExtension;
   /** What this server answers; everything when absent. */
   readonly roles?: ReadonlySet<string>;

@@ -93,7 +93,7 @@ export const createApp = (deps: AppDeps): FastifyInstance => {
   if (does('api')) apiRoutes(app, api, deps);
   healthRoutes(app, deps);
   if (does('upload')) app.register(uploadAddress({ ...deps.uploads, database: deps.database }));
-  if (deps.whip) app.register(whipRoutes(deps.whip));
+  if (deps.whip) app.register(whipRoutes(deps.whip, deps.owners));
   if (does('stream') && deps.streamPlugin) app.register(deps.streamPlugin);
   return app;
 };

@@ -1,16 +1,11 @@
-import type { Config } from '../config/options.js';
 import { isLoopback } from '../lib/loopback.js';
 import { WhipServer } from '../live/whip/whip-server.js';
 import type { Base, Parts } from './parts.js';
 
-/** Whether this server receives live streams by WebRTC. */
-export const receivesWhip = ({ whipPorts }: Config, { nodes }: Pick<Parts, 'nodes'>): boolean =>
-  nodes === undefined && whipPorts !== 'off';
-
 /** Undefined if this server receives nothing by WebRTC. */
 export const createWhip = ({ config, clock, logger, phases }: Base, parts: Parts): WhipServer | undefined => {
   const { whipPorts, whipAddresses, host } = config;
-  if (whipPorts === 'off' || !receivesWhip(config, parts)) return undefined;
+  if (whipPorts === 'off') return undefined;
   const whip = new WhipServer({
     ...{ pool: parts.pool, target: parts.live, clock, logger },
     // WebRTC leaves loopback out, on which the server listens by default.

@@ -53,6 +53,7 @@ export const startHttp = async (
     webhookSender: parts.webhookSender,
     apiExtension: parts.robots?.apiExtension,
     whip: createWhip(base, parts),
+    owners: parts.nodes?.owners,
     texts: parts.texts,
     uploads: { sessions: parts.uploadSessions, urls: new UploadUrls(parts.installationSecret, context.apiUrl) },
     sessionCookie: sessionCookieName(parts.installationSecret),

@@ -7,7 +7,6 @@ import { newUuid } from '../lib/ids.js';
 import type { LiveServer } from '../live/live-server.js';
 import { RtmpServer, type RtmpServerOptions } from '../live/rtmp/rtmp-server.js';
 import { SrtServer, type SrtServerOptions } from '../live/srt/srt-server.js';
-import { receivesWhip } from './create-whip.js';
 import type { Base, Parts } from './parts.js';
 import { callOwner } from './shared-live-control.js';
 import { urlOf } from './start-http.js';
@@ -20,9 +19,8 @@ import { urlOf } from './start-http.js';
 export const startLive = async (base: Base, parts: Parts): Promise<string[]> => {
   const { context, live, nodes } = parts;
   const { config, logger, clock, phases } = base;
-  const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath, srtPort } = config;
-  const isUnused = [rtmpPort, rtmpsPort, srtPort].every((port) => port === 'off') && !receivesWhip(config, parts);
-  if (isUnused) return [];
+  const { rtmpPort, rtmpsPort, rtmpsCert: certPath, rtmpsKey: keyPath, srtPort, whipPorts } = config;
+  if ([rtmpPort, rtmpsPort, srtPort, whipPorts].every((port) => port === 'off')) return [];
   const ownerId = nodes && (await keepLiveLease(base, parts));
   const askToHandOver = async ({ liveStreamId, ownerId: otherId }: AbandonedBroadcast): Promise<boolean> =>
     (await callOwner(nodes!, otherId, { liveStreamId, handsOver: true })) === true;

@@ -1,10 +1,12 @@
-/** A browser broadcasts by WebRTC: its picture and sound arrive in players and in the recording. */
+/** Browsers broadcast by WebRTC: picture and sound arrive in players and in the recording. */
 import { execFileSync } from 'node:child_process';
 import Mux from '@mux/mux-node';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ffmpegPath } from '../support/media/ffmpeg-command.js';
 import { useBrowser } from '../support/players/browser.js';
+import { hasPostgres, startPostgres } from '../support/servers/postgres.js';
+import { makeBucket } from '../support/servers/s3-bucket.js';
 import {
   cleanUpServers,
   makeDataDir,
@@ -12,8 +14,16 @@ import {
   startServer,
   until,
 } from '../support/servers/server-process.js';
+import { startSwift, swiftCredentials, swiftPath } from '../support/servers/swift.js';
+import { api } from '../support/wire/create-asset.js';
+import { eventTypes } from '../support/wire/events.js';
 
 const browser = useBrowser(() => ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']);
+interface WireLive {
+  readonly status: string;
+  readonly active_asset_id?: string;
+}
+
 let server: ServerProcess;
 let mux: Mux;
 
@@ -63,6 +73,12 @@ const publish = (page: Page, path: string, headers: Record<string, string> = {})
     { path, headers },
   );
 
+/** The status of the response to DELETE. */
+const endConnection = async (page: Page, url: string): Promise<number> => {
+  const connection = await page.evaluate(() => (window as unknown as { connection: string }).connection);
+  return (await fetch(url + connection, { method: 'DELETE' })).status;
+};
+
 test('a browser broadcasts, and its recording has picture and sound', { timeout: 120_000 }, async () => {
   const { page } = await browser.open({ expected: /404|409|401/ });
   await page.goto(`${server.url}/console/login`);
@@ -85,11 +101,7 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
   await viewer.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 3);
   expect(await viewer.evaluate(() => document.querySelector('video')!.videoHeight)).toBeGreaterThanOrEqual(180);
 
-  const ended = await page.evaluate(async () => {
-    const { connection } = window as unknown as { connection: string };
-    return (await fetch(connection, { method: 'DELETE' })).status;
-  });
-  expect(ended).toBe(200);
+  expect(await endConnection(page, server.url)).toBe(200);
   await until('the recording is planned', async () => (await mux.video.assets.retrieve(assetId!)).tracks?.length === 2);
   await until('the stream is idle', async () => (await retrieve()).status === 'idle');
   const asset = await mux.video.assets.retrieve(assetId!);
@@ -109,3 +121,54 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
   expect(loud).toBeGreaterThan(1000);
   expect(server.output()).not.toContain(stream.stream_key);
 });
+
+test.runIf(swiftPath !== undefined && hasPostgres())(
+  'with several servers, each takes offers, continues the broadcast of another one, and ends its connections',
+  { timeout: 180_000 },
+  async () => {
+    const [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
+    try {
+      await makeBucket(swift.settings('whip'));
+      const options = {
+        DATABASE_URL: await postgres.createDatabase('whip'),
+        BLOBS: 's3://whip/kinora',
+        S3_ENDPOINT: swift.url,
+        S3_ACCESS_KEY_ID: swiftCredentials.accessKeyId,
+        S3_SECRET_ACCESS_KEY: swiftCredentials.secretAccessKey,
+        MEDIA_PROCESSES: '1',
+        LIVE_RUNGS: '0',
+        RTMP_PORT: 'off',
+        SRT_PORT: 'off',
+      };
+      const start = () => startServer({ dataDir: makeDataDir(), options });
+      const [first, second] = [await start(), await start()];
+      const settings = { playback_policies: ['public'], new_asset_settings: { playback_policies: ['public'] } };
+      const created = await api(first, 'POST', '/video/v1/live-streams', { ...settings, reconnect_window: 60 });
+      const { id, stream_key: key } = ((await created.json()) as { data: { id: string; stream_key: string } }).data;
+      const retrieve = async () =>
+        ((await (await api(first, 'GET', `/video/v1/live-streams/${id}`)).json()) as { data: WireLive }).data;
+      const told = async () =>
+        (await eventTypes(second, id)).filter((type) => type === 'video.live_stream.disconnected').length;
+
+      const { page } = await browser.open({ expected: /401|404/ });
+      await page.goto(`${first.url}/console/login`);
+      expect(await publish(page, `/whip/${key}`)).toBe(201);
+      await until('the live stream is active', async () => (await retrieve()).status === 'active');
+      const { active_asset_id: assetId } = await retrieve();
+      expect(await endConnection(page, second.url)).toBe(200);
+      expect(await endConnection(page, second.url)).toBe(404);
+      await until('the first connection has ended', async () => (await told()) === 1);
+
+      await page.goto(`${second.url}/console/login`);
+      expect(await publish(page, `/whip/${key}`)).toBe(201);
+      await until('the live stream is active again', async () => (await retrieve()).status === 'active');
+      expect((await retrieve()).active_asset_id).toBe(assetId);
+      expect(await endConnection(page, first.url)).toBe(200);
+      await until('the second connection has ended', async () => (await told()) === 2);
+    } finally {
+      await cleanUpServers();
+      await postgres.stop();
+      await swift.close();
+    }
+  },
+);

@@ -1,5 +1,6 @@
 /** An accepted WebRTC connection (WHIP, RFC 9725). */
 export interface WhipPublication {
+  readonly liveStreamId: string;
   /** Names the connection, for whoever ends it. */
   readonly id: string;
   /** The SDP answer. */
@@ -18,6 +19,6 @@ export interface WhipIngest {
    * `conflict` while another encoder sends, `rate_limited`, `unavailable`
    */
   publish(streamKey: string, offer: string, peer: string): Promise<WhipPublication>;
-  /** False when there is no such connection. */
+  /** False when this server has no such connection. */
   end(id: string): boolean;
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { WhipIngest } from '../../domain/live/whip-ingest.js';
 import { KinoraError } from '../../lib/errors.js';
+import type { Owners } from '../internal/proxy-to-owner.js';
 
 /** Pages of any origin may publish: the stream key is the permission. */
 const allowPages = (reply: FastifyReply): void => {
@@ -17,9 +18,20 @@ const offerOf = ({ body, headers }: FastifyRequest): string => {
   return body;
 };
 
-/** WHIP (RFC 9725): an encoder posts its offer and gets the answer; DELETE ends the connection. */
+interface ConnectionParams {
+  readonly liveStreamId: string;
+  readonly id: string;
+}
+
+const connectionPath = ({ liveStreamId, id }: ConnectionParams): string =>
+  `/whip/connections/${encodeURIComponent(liveStreamId)}/${encodeURIComponent(id)}`;
+
+/**
+ * WHIP (RFC 9725): an encoder posts its offer and gets the answer; DELETE ends the connection.
+ * @param owners the other servers, one of which may have the connection
+ */
 export const whipRoutes =
-  (whip: WhipIngest): FastifyPluginAsync =>
+  (whip: WhipIngest, owners: Owners | undefined): FastifyPluginAsync =>
   async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -32,8 +44,18 @@ export const whipRoutes =
     });
 
     const publish = async (streamKey: string, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const { id, sdp } = await whip.publish(streamKey, offerOf(request), request.ip);
-      await reply.code(201).header('location', `/whip/connections/${id}`).type('application/sdp').send(sdp);
+      const { sdp, ...connection } = await whip.publish(streamKey, offerOf(request), request.ip);
+      await reply.code(201).header('location', connectionPath(connection)).type('application/sdp').send(sdp);
+    };
+    /** On the server that has the broadcast, which looks no further. */
+    const endAtOwner = async (connection: ConnectionParams): Promise<boolean> => {
+      if (owners?.hasEarly() && !owners.ofEarly(connection.liveStreamId)) await owners.refresh();
+      const owner = owners?.ofEarly(connection.liveStreamId);
+      if (!owner) return false;
+      const path = `${connectionPath(connection)}?here`;
+      const { status, body } = await owner.fetch({ method: 'DELETE', path, headers: {} });
+      body.destroy();
+      return status === 200;
     };
     app.post<{ Params: { streamKey: string } }>('/whip/:streamKey', (request, reply) =>
       publish(request.params.streamKey, request, reply),
@@ -44,10 +66,14 @@ export const whipRoutes =
       if (streamKey === undefined) throw new KinoraError('unauthorized');
       return publish(streamKey, request, reply);
     });
-    app.delete<{ Params: { id: string } }>('/whip/connections/:id', async ({ params }, reply) => {
-      if (!whip.end(params.id)) throw new KinoraError('not_found');
-      return reply.code(200).send();
-    });
-    for (const path of ['/whip', '/whip/:streamKey', '/whip/connections/:id'])
+    app.delete<{ Params: ConnectionParams; Querystring: { here?: string } }>(
+      '/whip/connections/:liveStreamId/:id',
+      async ({ params, query }, reply) => {
+        const hasEnded = whip.end(params.id) || (query.here === undefined && (await endAtOwner(params)));
+        if (!hasEnded) throw new KinoraError('not_found');
+        return reply.code(200).send();
+      },
+    );
+    for (const path of ['/whip', '/whip/:streamKey', '/whip/connections/:liveStreamId/:id'])
       app.options(path, async (_request, reply) => reply.code(204).send());
   };

@@ -101,7 +101,7 @@ export interface IndexRecord {
 }
 
 /** The records of a block, in order. */
-export function* indexRecords({ startBytes, bytes }: IndexBlock): Generator<IndexRecord> {
+function* indexRecords({ startBytes, bytes }: IndexBlock): Generator<IndexRecord> {
   let offset = startBytes;
   for (let at = 0; at < bytes.length; ) {
     const head = readRecordHead(bytes.subarray(at));

@@ -72,7 +72,7 @@ export class WhipServer implements WhipIngest {
         throw new KinoraError('unavailable', { messages: ['The connection has ended'] });
       }
       session.start(accepted, () => this.#connections.delete(id));
-      return { id, sdp: session.sdp };
+      return { liveStreamId: accepted.liveStreamId, id, sdp: session.sdp };
     } catch (error) {
       this.#connections.delete(id);
       connection.session?.end('The encoder was refused.');
