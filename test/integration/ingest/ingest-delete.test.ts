@@ -12,6 +12,7 @@ import {
 } from '../../support/servers/server-process.js';
 import { paddedMp4, type SlowOrigin, startSlowOrigin } from '../../support/servers/slow-origin.js';
 import { api, createAsset, getAsset } from '../../support/wire/create-asset.js';
+import { eventTypes } from '../../support/wire/events.js';
 
 const MIB = 2 ** 20;
 
@@ -62,7 +63,7 @@ describe('an asset that is deleted while it is made', () => {
       // Nor does anything that was still running bring something back.
       await delay(500);
       expect(filesOf(asset.id)).toEqual([]);
-      expect(server.log().filter(({ asset_id: id, msg }) => id === asset.id && msg === 'asset ready')).toEqual([]);
+      expect((await eventTypes(server, asset.id)).at(-1)).toBe('deleted');
     });
   }
 });
