@@ -48,7 +48,7 @@ export interface AppDeps extends DomainContext {
   readonly srtServer?: (hostname: string) => string | undefined;
   /** Absent: encoders can't send by WebRTC. */
   readonly whip?: WhipIngest | undefined;
-  /** Where others have their connections; absent with one server. */
+  /** The other servers; absent when there are none. */
   readonly owners?: Owners | undefined;
   readonly apiExtension?: ApiExtension;
   /** What this server answers; everything when absent. */

@@ -49,7 +49,8 @@ export const whipRoutes =
     };
     /** On the server that has the broadcast, which looks no further. */
     const endAtOwner = async (connection: ConnectionParams): Promise<boolean> => {
-      if (owners?.hasEarly() && !owners.ofEarly(connection.liveStreamId)) await owners.refresh();
+      // The broadcast may have begun since the others were asked last.
+      if (!owners?.ofEarly(connection.liveStreamId)) await owners?.refresh();
       const owner = owners?.ofEarly(connection.liveStreamId);
       if (!owner) return false;
       const path = `${connectionPath(connection)}?here`;
