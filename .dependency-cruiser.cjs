@@ -125,6 +125,7 @@ const layers = {
     'telemetry',
     'lib',
   ],
+  audience: ['api', 'domain', 'http/(plugins|stream|console)', 'jobs/hourly-work', contracts.db, 'media', 'telemetry', 'lib'],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
   cli: [
     'server',
@@ -165,8 +166,8 @@ const packageRules = Object.entries(packages).map(([layer, names]) => ({
     pathNot: [
       `^src/${layer}/`,
       '^src/server\\.ts$',
-      ...(layer === 'db' ? ['^src/robots/tables/'] : []),
-      ...(layer === 'http' ? ['^src/(robots/routes|server)/'] : []),
+      ...(layer === 'db' ? ['^src/(robots|audience)/tables/'] : []),
+      ...(layer === 'http' ? ['^src/((robots|audience)/routes|server)/'] : []),
     ],
   },
   to: { path: `^node_modules/(@types/)?(${names.join('|')})/` },
@@ -205,6 +206,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(robots/|server/connect-robots\\.ts$)' },
       to: { path: '^src/robots/' },
+    },
+    {
+      name: 'only one module of the composition root knows the audience',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(audience/|server/connect-audience\\.ts$)' },
+      to: { path: '^src/audience/' },
     },
     ...layerRules,
     ...packageRules,

@@ -25,10 +25,10 @@ const rules = [
     allowed: /^src\/lib\//,
   },
   {
-    name: 'SQL only under db/ and robots/tables/',
+    name: 'SQL only under db/, robots/tables/ and audience/tables/',
     pattern:
       /\bsql`|\.(selectFrom|insertInto|updateTable|deleteFrom)\(|['"`]\s*(select\b.+\bfrom|insert into|update\b.+\bset|delete from)\b/i,
-    allowed: /^src\/(db|robots\/tables)\//,
+    allowed: /^src\/(db|(robots|audience)\/tables)\//,
   },
   {
     name: 'requests only under net/, and by the command line to its own server',

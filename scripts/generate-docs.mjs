@@ -9,12 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { joinApiParts } from '../dist/api/openapi/api-part.js';
 import { coreApi } from '../dist/api/openapi/core-api.js';
 import { undocumented } from '../dist/api/openapi/openapi-document.js';
+import { audienceApi } from '../dist/audience/api/audience-api.js';
 import { commandGroups } from '../dist/cli/commands.js';
 import { apiSettings } from '../dist/cli/support/command.js';
 import { flagOf, options } from '../dist/config/options.js';
 import { robotsApi } from '../dist/robots/api/robots-api.js';
 
-const api = joinApiParts(coreApi, robotsApi);
+const api = joinApiParts(coreApi, robotsApi, audienceApi);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const all = Object.values(options);
 const sections = [...new Set(all.map((option) => option.section))].map((section) => ({

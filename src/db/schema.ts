@@ -462,6 +462,85 @@ export interface Schema {
     files: JSONColumnType<Record<string, string>> | null;
     error: JSONColumnType<RobotsJobError> | null;
   };
+  video_view: {
+    environment_id: string;
+    id: string;
+    started_at: Date;
+    seen_at: Date;
+    ended_at: Date | null;
+    is_summed: Generated<boolean>;
+    asset_id: string | null;
+    live_stream_id: string | null;
+    playback_id: string | null;
+    viewer_id: string | null;
+    session_id: string | null;
+    error_id: number | null;
+    dimensions: JSONColumnType<Record<string, string>>;
+    details: JSONColumnType<Record<string, string | number | boolean | null>>;
+    player_startup_time: number | null;
+    page_load_time: number | null;
+    video_startup_time: number | null;
+    aggregate_startup_time: number | null;
+    playing_time: number | null;
+    watch_time: number | null;
+    content_playback_time: number | null;
+    rebuffer_count: number | null;
+    rebuffer_duration: number | null;
+    seek_count: number | null;
+    seek_duration: number | null;
+    max_upscale: number | null;
+    max_downscale: number | null;
+    total_upscale: number | null;
+    total_downscale: number | null;
+    request_latency: number | null;
+    max_request_latency: number | null;
+    request_throughput: number | null;
+    average_bitrate: number | null;
+    live_latency: number | null;
+    rendition_changes: number | null;
+    rendition_upshifts: number | null;
+    rendition_downshifts: number | null;
+    dropped_frames: number | null;
+    max_playhead: number | null;
+    is_startup_failure: Generated<boolean>;
+    is_playback_failure: Generated<boolean>;
+    is_business_exception: Generated<boolean>;
+    ranges: JSONColumnType<ViewRange[]>;
+    events: JSONColumnType<ViewEvent[]>;
+  };
+  view_error: {
+    id: GeneratedAlways<number>;
+    environment_id: string;
+    code: string;
+    message: string;
+    created_at: Date;
+    last_seen_at: Date;
+  };
+  view_rollup: {
+    environment_id: string;
+    period: 'hour' | 'day';
+    start: Date;
+    dimension: string;
+    value: string;
+    views: number;
+    watch_ms: number;
+    playing_ms: number;
+    rebuffers: number;
+    rebuffer_ms: number;
+    startups: number;
+    startup_ms: number;
+    startup_failures: number;
+    playback_failures: number;
+    exits: number;
+  };
+  annotation: {
+    id: string;
+    environment_id: string;
+    date: Date;
+    note: string;
+    sub_property_id: string | null;
+    created_at: Date;
+  };
   deleted_asset: {
     id: string;
     environment_id: string;
@@ -587,6 +666,11 @@ export interface EarlyPlaybackId {
 
 export type UploadStatus = 'waiting' | 'asset_created' | 'cancelled' | 'errored' | 'timed_out';
 export type KeySourceKind = 'local' | 'static' | 'cpix';
+/** Media time that was played: from, to; milliseconds. */
+export type ViewRange = [from: number, to: number];
+/** Times are milliseconds since 1970, playheads milliseconds of media time. */
+export type ViewEvent = [name: string, time: number, playhead: number, details: Record<string, unknown> | null];
+
 export type VideoQuality = 'basic' | 'plus' | 'premium';
 export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
 export type NewRow<T extends keyof Schema> = Insertable<Schema[T]>;

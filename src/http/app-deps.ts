@@ -50,7 +50,7 @@ export interface AppDeps extends DomainContext {
   readonly whip?: WhipIngest | undefined;
   /** The other servers; absent when there are none. */
   readonly owners?: Owners | undefined;
-  readonly apiExtension?: ApiExtension;
+  readonly apiExtensions?: readonly ApiExtension[];
   /** What this server answers; everything when absent. */
   readonly roles?: ReadonlySet<string>;
   /** Everything below `/:playbackId`. */

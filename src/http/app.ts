@@ -50,7 +50,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Creates an app with every HTTP route; it does not listen itself. */
 export const createApp = (deps: AppDeps): FastifyInstance => {
   const does = (role: string): boolean => deps.roles?.has(role) ?? true;
-  const api = deps.apiExtension ? joinApiParts(coreApi, deps.apiExtension.api) : coreApi;
+  const api = joinApiParts(coreApi, ...(deps.apiExtensions ?? []).map(({ api }) => api));
   const methodsOf = allowedMethods(api.operations);
   const send = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     sendError(error, request, reply, isPageCall(request));
@@ -122,7 +122,7 @@ const apiRoutes = (app: FastifyInstance, api: ApiPart, deps: AppDeps): void => {
   drmConfigurationRoutes(route, deps);
   deliveryUsageRoutes(route, deps);
   usageExportRoutes(route);
-  deps.apiExtension?.addRoutes(route);
+  for (const { addRoutes } of deps.apiExtensions ?? []) addRoutes(route);
   whoamiRoutes(route);
   webhookRoutes(route, deps);
   eventRoutes(route, deps);

@@ -33,6 +33,7 @@ import { createTranscriber } from '../speech/create-transcriber.js';
 import { UploadFiles } from '../uploads/upload-files.js';
 import { UploadLeases } from '../uploads/upload-leases.js';
 import { UploadSessions } from '../uploads/upload-sessions.js';
+import { connectAudience } from './connect-audience.js';
 import { ownHostsOf } from './own-hosts.js';
 import type { Base, MediaParts, Parts } from './parts.js';
 import { SharedLiveControl } from './shared-live-control.js';
@@ -145,7 +146,7 @@ export const connectParts = async (
     installationSecret,
     nodes,
   };
-  return { ...parts, robots: base.robots?.connect(base, parts) };
+  return { ...parts, robots: base.robots?.connect(base, parts), audience: connectAudience(base, parts) };
 };
 
 /** What is kept in memory of playback IDs, access rules and renditions. */

@@ -29,6 +29,7 @@ import type { DiskSpace } from '../storage/disk/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { UploadSessions } from '../uploads/upload-sessions.js';
+import type { Audience } from './connect-audience.js';
 import type { Phases } from './phases.js';
 import type { Nodes } from './start-nodes.js';
 
@@ -54,7 +55,7 @@ export interface Room {
   readonly assetHook: AssetHook;
   connect(
     base: Base,
-    parts: Omit<Parts, 'robots'>,
+    parts: Omit<Parts, 'robots' | 'audience'>,
   ): {
     readonly apiExtension: ApiExtension;
     /** Below the stream URL. */
@@ -98,4 +99,5 @@ export interface Parts extends MediaParts {
   /** Undefined when this is the only server. */
   readonly nodes: Nodes | undefined;
   readonly robots: ReturnType<Room['connect']> | undefined;
+  readonly audience: Audience;
 }

@@ -51,7 +51,7 @@ export const startHttp = async (
     ...context,
     logger,
     webhookSender: parts.webhookSender,
-    apiExtension: parts.robots?.apiExtension,
+    apiExtensions: [...(parts.robots ? [parts.robots.apiExtension] : []), parts.audience.apiExtension],
     whip: createWhip(base, parts),
     owners: parts.nodes?.owners,
     texts: parts.texts,

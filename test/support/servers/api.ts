@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
 import { wireFormat } from '#kinora/api/wire-format.js';
+import { audienceRoutes } from '#kinora/audience/routes/audience-routes.js';
 import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
@@ -101,7 +102,7 @@ export const startApi = async ({
   const uploadSessions = new UploadSessions({ context: domain, blobs, files, logger, maxBytes: maxUploadBytes });
   const app = createApp({
     ...domain,
-    apiExtension: robotsRoutes(domain),
+    apiExtensions: [robotsRoutes(domain), audienceRoutes(domain)],
     logger,
     texts: new TextTracks(blobs, createTextParser()),
     webhookSender: new WebhookClient({ allowPrivate, ...(resolve && { resolve }) }),

@@ -1,0 +1,6 @@
+import { joinApiParts } from '../../api/openapi/api-part.js';
+import { metricsApi } from './metrics-api.js';
+import { overviewApi } from './overview-api.js';
+import { viewsApi } from './views-api.js';
+
+export const audienceApi = joinApiParts(overviewApi, viewsApi, metricsApi);

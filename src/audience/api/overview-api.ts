@@ -1,0 +1,9 @@
+import type { ApiPart } from '../../api/openapi/api-part.js';
+
+export const overviewApi: ApiPart = {
+  operations: {},
+  descriptions: {},
+  pathParameters: {},
+  examples: {},
+  examplesAfter: {},
+};

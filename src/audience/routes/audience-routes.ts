@@ -1,0 +1,15 @@
+import type { DomainContext } from '../../domain/context.js';
+import type { ApiExtension } from '../../http/plugins/operation-route.js';
+import { audienceApi } from '../api/audience-api.js';
+import { metricsRoutes } from './metrics-routes.js';
+import { overviewRoutes } from './overview-routes.js';
+import { viewsRoutes } from './views-routes.js';
+
+export const audienceRoutes = (context: DomainContext): ApiExtension => ({
+  api: audienceApi,
+  addRoutes: (route) => {
+    overviewRoutes(route, context);
+    viewsRoutes(route, context);
+    metricsRoutes(route, context);
+  },
+});
