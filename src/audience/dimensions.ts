@@ -88,7 +88,7 @@ export const advancedDimensions = [
   'viewer_plan_status',
 ] as const;
 
-/** What views can be filtered and grouped by. Names as in the API; `video_view.dimensions` has the same. */
+/** What views are filtered and grouped by, named as in the API and in `video_view.dimensions`. */
 export type Dimension = (typeof basicDimensions)[number] | (typeof advancedDimensions)[number];
 
 /** Columns of `video_view`; the values of all other dimensions are in its column `dimensions`. */
@@ -98,3 +98,52 @@ export const dimensionColumns = {
   playback_id: 'playback_id',
   view_session_id: 'session_id',
 } as const;
+
+/** What the first chosen rendition and the last one were. Views are grouped by them, too. */
+export const renditionDimensions = [
+  'audio_codec_initial',
+  'video_codec_initial',
+  'video_dynamic_range_type_initial',
+  'video_source_bitrate',
+  'video_source_bitrate_initial',
+  'video_source_fps',
+  'video_source_fps_initial',
+  'video_source_height',
+  'video_source_height_initial',
+  'video_source_width',
+  'video_source_width_initial',
+] as const;
+
+/** Their values are in the column `details`. */
+export type RenditionDimension = (typeof renditionDimensions)[number];
+
+export type AnyDimension = Dimension | RenditionDimension;
+
+/** All that a request may name. */
+export const allDimensions: readonly AnyDimension[] = [
+  ...basicDimensions,
+  ...advancedDimensions,
+  ...renditionDimensions,
+];
+
+/**
+ * Dimensions with several values in an order. `video_view.dimensions` holds them separated by
+ * commas.
+ */
+export const traceDimensions = ['video_cdn_trace'] as const;
+export type TraceDimension = (typeof traceDimensions)[number];
+
+export const isDimension = (name: string): name is AnyDimension => (allDimensions as readonly string[]).includes(name);
+export const isTraceDimension = (name: string): name is TraceDimension =>
+  (traceDimensions as readonly string[]).includes(name);
+
+/** They follow from columns of a view instead of being stored; `true` or `false`. */
+export const derivedDimensions = [
+  'exit_before_video_start',
+  'playback_business_exception',
+  'playback_failure',
+  'video_startup_business_exception',
+  'video_startup_failure',
+  'view_dropped',
+] as const;
+export type DerivedDimension = (typeof derivedDimensions)[number];

@@ -505,6 +505,7 @@ export interface Schema {
     is_startup_failure: Generated<boolean>;
     is_playback_failure: Generated<boolean>;
     is_business_exception: Generated<boolean>;
+    is_dropped: Generated<boolean>;
     ranges: JSONColumnType<ViewRange[]>;
     events: JSONColumnType<ViewEvent[]>;
   };

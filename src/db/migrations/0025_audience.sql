@@ -57,6 +57,8 @@ create table video_view (
   is_playback_failure boolean not null default false,
   -- Not caused by a failure of the video, as the page that embeds the player says.
   is_business_exception boolean not null default false,
+  -- It ended without its last report: nothing was reported for a while.
+  is_dropped boolean not null default false,
 
   -- Media time that was played, [from, to] each, in milliseconds and in the order of playing.
   ranges jsonb not null default '[]',
@@ -66,6 +68,7 @@ create table video_view (
 );
 create index video_view_started on video_view (environment_id, started_at desc);
 create index video_view_seen on video_view (environment_id, seen_at desc);
+create index video_view_ended on video_view (environment_id, ended_at desc) where ended_at is not null;
 create index video_view_asset on video_view (asset_id, started_at desc) where asset_id is not null;
 create index video_view_live on video_view (live_stream_id, started_at desc) where live_stream_id is not null;
 create index video_view_open on video_view (seen_at) where ended_at is null;
