@@ -146,7 +146,8 @@ export const connectParts = async (
     installationSecret,
     nodes,
   };
-  return { ...parts, robots: base.robots?.connect(base, parts), audience: connectAudience(base, parts) };
+  const audience = connectAudience(base, parts);
+  return { ...parts, audience, robots: base.robots?.connect(base, { ...parts, audience }) };
 };
 
 /** What is kept in memory of playback IDs, access rules and renditions. */

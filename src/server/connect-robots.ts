@@ -17,7 +17,7 @@ export const robots: Room = {
   assetHook: robotsHook,
   connect: (
     { config, clock, logger, chat, resolve },
-    { database, context, blobs, texts, images, pool, transcriber, temporaryDir },
+    { database, context, blobs, texts, images, pool, transcriber, temporaryDir, audience },
   ) => {
     const state = new RobotsJobState(context);
     const model = new ModelAsker(
@@ -33,7 +33,10 @@ export const robots: Room = {
     return {
       apiExtension: robotsRoutes(context),
       fileRoutes: resultFileRoutes({ ...context, blobs }),
-      workers: createRobotsWorkers({ context, state, model, blobs, texts, images, pool, logger }),
+      workers: createRobotsWorkers({
+        ...{ context, state, model, blobs, texts, images, pool, logger },
+        findWatched: (asset) => audience.findWatched(asset),
+      }),
       captions: new CaptionsRecognition({
         ...{ jobs: state, recognition: new RecognitionState(database.queryable), tracks: new TrackState(context) },
         ...{ transcriber, blobs, texts, pool, temporaryDir, logger },

@@ -55,7 +55,7 @@ export interface Room {
   readonly assetHook: AssetHook;
   connect(
     base: Base,
-    parts: Omit<Parts, 'robots' | 'audience'>,
+    parts: Omit<Parts, 'robots'>,
   ): {
     readonly apiExtension: ApiExtension;
     /** Below the stream URL. */

@@ -38,6 +38,10 @@ export const tags = {
     'Sources of keys and licenses for DRM playback. The operator creates them with `kinora drm create`.',
   Directives: 'Workflows that run on assets, with their dependencies.',
   'Robots jobs': 'Single workflow runs, such as summaries, chapters and translations.',
+  'Video views': 'What players report: who watched what, and how well it played.',
+  Monitoring: 'Viewers and failures of the last minutes, every five seconds.',
+  Engagement: 'Which parts of a video viewers watch.',
+  Annotations: 'Notes about times, beside what views show of them.',
   Account: 'Information about the access token.',
 } as const;
 export type Tag = keyof typeof tags;

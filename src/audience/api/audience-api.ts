@@ -1,6 +1,7 @@
 import { joinApiParts } from '../../api/openapi/api-part.js';
+import { annotationsApi } from './annotations-api.js';
 import { metricsApi } from './metrics-api.js';
 import { overviewApi } from './overview-api.js';
 import { viewsApi } from './views-api.js';
 
-export const audienceApi = joinApiParts(overviewApi, viewsApi, metricsApi);
+export const audienceApi = joinApiParts(overviewApi, viewsApi, annotationsApi, metricsApi);

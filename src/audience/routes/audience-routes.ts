@@ -1,6 +1,7 @@
 import type { DomainContext } from '../../domain/context.js';
 import type { ApiExtension } from '../../http/plugins/operation-route.js';
 import { audienceApi } from '../api/audience-api.js';
+import { annotationRoutes } from './annotation-routes.js';
 import { metricsRoutes } from './metrics-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { viewsRoutes } from './views-routes.js';
@@ -10,6 +11,7 @@ export const audienceRoutes = (context: DomainContext): ApiExtension => ({
   addRoutes: (route) => {
     overviewRoutes(route, context);
     viewsRoutes(route, context);
+    annotationRoutes(route, context);
     metricsRoutes(route, context);
   },
 });

@@ -5,6 +5,7 @@ export const permissions = [
   'system:read',
   'system:write',
   'data:read',
+  'data:write',
   'robots:read',
   'robots:write',
 ] as const;

@@ -6,7 +6,8 @@ import { pathOf, routedPath } from './api-paths.js';
 const ABSENT: readonly (readonly [path: RegExp, what: string])[] = [
   [/^\/video\/v1\/web-inputs(?:\/|$)/, 'web inputs'],
   [/^\/video\/v1\/spaces(?:\/|$)/, 'spaces'],
-  [/^\/data(?:\/|$)/, 'viewing data (Mux Data)'],
+  [/^\/data\/v1\/incidents(?:\/|$)/, 'incidents: it does not watch for anomalies'],
+  [/^\/data\/v1\/subview-metrics(?:\/|$)/, 'metrics of parts of a view'],
   [/^\/system\/v1\/utilities(?:\/|$)/, 'utilities for webhooks of Mux'],
 ];
 

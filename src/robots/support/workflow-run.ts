@@ -2,6 +2,7 @@ import { json } from 'node:stream/consumers';
 import type { Transaction } from '../../db/database.js';
 import type { Row } from '../../db/schema.js';
 import type { DomainContext } from '../../domain/context.js';
+import type { WatchedVideo } from '../../domain/usage/engagement-spots.js';
 import type { ImageProducer } from '../../packager/image-producer.js';
 import type { TextTracks } from '../../packager/text-tracks.js';
 import type { MediaPool } from '../../pool/media-pool.js';
@@ -9,6 +10,9 @@ import type { BlobStore } from '../../storage/blob-store.js';
 import { resultKey, stepKey } from '../jobs/job-files.js';
 import type { Publish, RobotsJobState } from '../jobs/job-state.js';
 import type { ModelAsker } from './model-asker.js';
+
+/** What viewers played of an asset; undefined when no view of it is known. */
+export type FindWatched = (asset: Pick<Row<'asset'>, 'id' | 'environment_id'>) => Promise<WatchedVideo | undefined>;
 
 export interface WorkflowDeps {
   readonly context: DomainContext;
@@ -18,6 +22,7 @@ export interface WorkflowDeps {
   readonly images: ImageProducer;
   readonly pool: MediaPool;
   readonly model: ModelAsker;
+  readonly findWatched: FindWatched;
 }
 
 /** One run of a workflow, and what it works with. */
@@ -29,6 +34,7 @@ export class WorkflowRun {
   readonly images: ImageProducer;
   readonly pool: MediaPool;
   readonly model: ModelAsker;
+  readonly findWatched: FindWatched;
 
   constructor(
     deps: WorkflowDeps,
@@ -43,6 +49,7 @@ export class WorkflowRun {
     this.images = deps.images;
     this.pool = deps.pool;
     this.model = deps.model;
+    this.findWatched = deps.findWatched;
   }
 
   /**

@@ -146,7 +146,9 @@ describe('unknown paths', () => {
   it.each([
     ['POST', '/video/v1/web-inputs', 'web inputs'],
     ['POST', '/video/v1/spaces', 'spaces'],
-    ['GET', '/data/v1/video-views?filters[]=a', 'viewing data (Mux Data)'],
+    ['GET', '/data/v1/incidents?status=open', 'incidents: it does not watch for anomalies'],
+    ['GET', '/data/v1/incidents/abcd1234/related', 'incidents: it does not watch for anomalies'],
+    ['GET', '/data/v1/subview-metrics/playing_time/rendition/overall', 'metrics of parts of a view'],
   ])('that the Mux API has say what is missing: %s %s', async (method, path, what) => {
     await expectError(await api.callAs(undefined, method, path), 404, 'not_found', [
       `There is no operation ${method} ${path.split('?')[0]}. Kinora has no ${what}. See /docs for all operations.`,
