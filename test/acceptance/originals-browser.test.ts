@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fixture } from '../support/media/fixtures.js';
 import { useBrowser } from '../support/players/browser.js';
-import { readFrames, smallWindow, type Watched } from '../support/players/chromium.js';
+import { playAt, readFrames, smallWindow, type Watched } from '../support/players/chromium.js';
 import { servePage } from '../support/players/page-site.js';
 import { wrongFrames } from '../support/players/video-page.js';
 import { type Booted, boot } from '../support/servers/boot.js';
@@ -83,21 +83,23 @@ let files: Origin;
 let site: Origin;
 let page: Page;
 let watched: Watched;
-const ids: Record<'av1' | 'hevc', string> = { av1: '', hevc: '' };
+/** `large` is short and has the rungs up to 1080p; the others have those up to 480p. */
+const ids = { av1: '', hevc: '', large: '' };
 
 beforeAll(async () => {
   files = await serveNamed({
     'av1.mp4': { path: await fixture('av1-480p.mp4') },
     'hevc.mp4': { path: await fixture('hevc-480p.mp4') },
+    'large.mp4': { path: await fixture('video-2160p.mp4') },
   });
   site = await servePage(PAGE, SCRIPTS);
   server = await boot({ options: { AV1_AFTER: '0' } });
-  for (const codec of ['av1', 'hevc'] as const) {
-    const inputs = [{ url: `${files.url}/${codec}.mp4` }];
+  for (const name of ['av1', 'hevc', 'large'] as const) {
+    const inputs = [{ url: `${files.url}/${name}.mp4` }];
     const created = await createAsset(server, { inputs, playback_policies: ['public'], video_quality: 'plus' });
     const asset = await settled(server, created.id);
     expect(asset.errors).toBeUndefined();
-    ids[codec] = asset.playback_ids![0]!.id;
+    ids[name] = asset.playback_ids![0]!.id;
   }
 });
 afterAll(async () => {
@@ -112,11 +114,11 @@ beforeEach(async () => {
 
 type PlayerName = 'playHls' | 'playShaka' | 'playShakaAv1' | 'playDash';
 
-const play = async (player: PlayerName, codec: keyof typeof ids, address: string): Promise<string[]> => {
+const play = async (player: PlayerName, name: keyof typeof ids, address: string): Promise<string[]> => {
   await page.goto(site.url);
   await readFrames(page);
-  const url = `${server.url}/${ids[codec]}.${address}`;
-  await page.evaluate(([name, of]) => (window[name] as (of: string) => Promise<void>)(of), [player, url] as const);
+  const url = `${server.url}/${ids[name]}.${address}`;
+  await page.evaluate(([start, of]) => (window[start] as (of: string) => Promise<void>)(of), [player, url] as const);
   return page.evaluate(() => window.variants());
 };
 
@@ -129,6 +131,11 @@ const expectWholePlay = async (): Promise<void> => {
   expect(wrongFrames(frames, RATE)).toEqual([]);
   expect(frames.length).toBeGreaterThan(10);
 };
+/** A video that repeats gives a busy machine time, and another look at the frames it has missed. */
+const repeat = (isOn: boolean): Promise<void> =>
+  page.evaluate((value) => {
+    document.querySelector('video')!.loop = value;
+  }, isOn);
 const askedFor = (part: string): string[] => watched.requested.filter((url) => url.includes(part));
 
 test.each([
@@ -166,18 +173,41 @@ test.each([
   const heights = (await play(player, 'hevc', address)).map((variant) => Number.parseInt(variant, 10));
   const [low, high] = [Math.min(...heights), Math.max(...heights)];
   expect(low).toBeLessThan(high);
-  const loop = (isOn: boolean) =>
-    page.evaluate((value) => {
-      document.querySelector('video')!.loop = value;
-    }, isOn);
-  // It may take longer than the video to arrive.
-  await loop(true);
+  await repeat(true);
   for (const height of [low, high, low]) {
     await page.evaluate((value) => window.choose(value), height);
     await page.waitForFunction((value) => document.querySelector('video')!.videoHeight === value, height);
   }
-  await loop(false);
+  await repeat(false);
   await expectWholePlay();
+});
+
+test.each([
+  ['playHls', 'm3u8'],
+  ['playShakaAv1', 'm3u8'],
+  ['playDash', 'mpd'],
+] as const)('%s shows each frame of each rung of the AV1 ladder of the %s', async (player, ending) => {
+  for (const [name, height, frames] of [
+    ['hevc', 270, 180],
+    ['hevc', 360, 180],
+    ['hevc', 480, 180],
+    ['large', 720, 36],
+    ['large', 1080, 36],
+  ] as const) {
+    const rung = `codecs=av1&min_resolution=${height}p&max_resolution=${height}p`;
+    expect(await play(player, name, `${ending}?${rung}`)).toEqual([`${height} av01`]);
+    await playAt(page, 1);
+    await repeat(true);
+    // Frames that were decoded, by their time.
+    const missing = async () => {
+      const played = await page.evaluate(() => (window.problems.length > 0 ? undefined : window.playedFrames));
+      const shown = new Set(played?.map(({ mediaSeconds }) => Math.round(mediaSeconds * RATE)));
+      return played && Array.from({ length: frames }, (_, frame) => frame).filter((frame) => !shown.has(frame));
+    };
+    await expect.poll(missing, { message: `${height}p` }).toEqual([]);
+    await repeat(false);
+    await expectWholePlay();
+  }
 });
 
 test('hls.js has AV1 of the source as one more level of the ladder', async () => {
