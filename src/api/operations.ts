@@ -15,7 +15,10 @@ export interface Operation {
   readonly isRobots?: true;
 }
 
-/** All operations of the API. Routing, access checks and 405 answers read this table. */
+/**
+ * All operations of the API: one table, and therefore one file. Routing, access checks and 405
+ * answers read it.
+ */
 export const operations = {
   createAsset: { method: 'POST', path: '/video/v1/assets', permission: 'video:write', success: 201 },
   listAssets: { method: 'GET', path: '/video/v1/assets', permission: 'video:read', success: 200 },

@@ -70,7 +70,10 @@ const DISCONNECTED: Record<DisconnectReason, string> = {
   'stream key reset': 'The stream key was reset.',
 };
 
-/** The live streams that this server receives: at most one broadcast of each. */
+/**
+ * The live streams that this server receives: at most one broadcast of each. One file, because what
+ * begins, continues and ends a broadcast changes the same maps.
+ */
 export class LiveServer implements IngestTarget, LiveFeeds, BroadcastControl {
   /** Where encoders are received, once something listens there. */
   readonly ports = new Map<'rtmp' | 'rtmps' | 'srt', number>();

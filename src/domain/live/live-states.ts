@@ -94,7 +94,8 @@ export interface StartedRecording {
  * its broadcast belongs to another server: only that one writes its recording. The order is
  * `connected`, `recording`, `active`, `disconnected`, and from there either `connected` and
  * `recording` again or `ended`. A change that is saved already is not told again: its caller may
- * repeat it, because it could not know whether the database had committed it.
+ * repeat it, because it could not know whether the database had committed it. One file, because
+ * these rules hold for all methods.
  */
 export class LiveStates {
   readonly #context: Context;

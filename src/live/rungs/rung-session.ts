@@ -53,7 +53,8 @@ type Pending = Pick<LivePartInput, 'startTicks' | 'endTicks'> & { readonly track
 
 /**
  * Encodes the rungs of one broadcast while somebody watches them: feeds the recorded parts to a
- * media process and takes back a fragment per rung and part. Ends by itself; does not restart.
+ * media process and takes back a fragment per rung and part. Ends by itself; does not restart. One
+ * file, because what is fed and what comes back change the same state.
  */
 export class RungSession {
   readonly ended: Promise<void>;
