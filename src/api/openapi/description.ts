@@ -36,6 +36,7 @@ export const tags = {
   'Transcription vocabularies': 'Phrases for speech recognition.',
   'DRM configurations':
     'Sources of keys and licenses for DRM playback. The operator creates them with `kinora drm create`.',
+  Audience: 'Who watched, and how well it played.',
   Directives: 'Workflows that run on assets, with their dependencies.',
   'Robots jobs': 'Single workflow runs, such as summaries, chapters and translations.',
   'Video views': 'What players report: who watched what, and how well it played.',

@@ -1,9 +1,50 @@
+import { Type } from 'typebox';
 import type { ApiPart } from '../../api/openapi/api-part.js';
+import { timeframe } from '../../api/openapi/description.js';
+import { one } from '../../api/schemas/response.js';
+import { overviewExamples } from './overview-examples.js';
+import { CurrentViewersResponse, OverviewResponse } from './overview-responses.js';
+
+const tag = 'Audience' as const;
+const read = { method: 'GET', permission: 'data:read', success: 200 } as const;
+const subject = {
+  asset_id: Type.String({ description: 'Only views of this asset' }),
+  live_stream_id: Type.String({ description: 'Only views of this live stream' }),
+};
 
 export const overviewApi: ApiPart = {
-  operations: {},
-  descriptions: {},
+  operations: {
+    getAudienceOverview: { ...read, path: '/data/v1/overview' },
+    getCurrentViewers: { ...read, path: '/data/v1/viewers' },
+  },
+  descriptions: {
+    getAudienceOverview: {
+      tag,
+      summary: 'Retrieve an overview of the audience',
+      details:
+        'Views, times, failures and what viewers use, with points for each hour, or for each day if the time is longer than three days. It begins with the hour or day of its start.',
+      query: {
+        ...timeframe('Start and end in Unix seconds, or a duration such as `7:days`; by default, the last 24 hours'),
+        ...subject,
+      },
+      response: Type.Object({
+        ...one(OverviewResponse).properties,
+        timeframe: Type.Array(Type.Integer(), {
+          minItems: 2,
+          maxItems: 2,
+          description: 'Start and end of the period that the figures cover, in Unix seconds',
+        }),
+      }),
+    },
+    getCurrentViewers: {
+      tag,
+      summary: 'Retrieve the number of viewers',
+      details: 'Who watches at this moment, by live stream, and how many did in the last 30 minutes.',
+      query: subject,
+      response: one(CurrentViewersResponse),
+    },
+  },
   pathParameters: {},
-  examples: {},
+  examples: overviewExamples,
   examplesAfter: {},
 };
