@@ -51,6 +51,7 @@ export interface Option<T = unknown> {
     | 'Live'
     | 'Speech'
     | 'Robots'
+    | 'Audience'
     | 'Logs';
   readonly kind: Kind<T>;
   /** As a user would write it. */
@@ -503,6 +504,25 @@ export const options = {
     variable: 'KINORA_AI_VISION_MODEL',
     section: 'Robots',
     doc: 'Model that looks at frames; can be the same model.',
+  },
+  dataHost: {
+    kind: host,
+    variable: 'KINORA_DATA_HOST',
+    section: 'Audience',
+    doc: 'Host name at which players report what viewers watch; every host name of the server if not set.',
+  },
+  viewRetentionMs: {
+    kind: durationMs,
+    variable: 'KINORA_VIEW_RETENTION',
+    section: 'Audience',
+    default: '2160h',
+    doc: 'How long views and their daily sums are kept.',
+  },
+  countryHeader: {
+    kind: headerName,
+    variable: 'KINORA_COUNTRY_HEADER',
+    section: 'Audience',
+    doc: 'Name of a header, such as `CF-IPCountry`, in which a trusted proxy names the country of a viewer by its two letters. Views have no country if it is not set.',
   },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),

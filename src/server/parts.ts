@@ -8,6 +8,7 @@ import type { AccessCheck } from '../domain/playback/access-check.js';
 import type { PlayableFinder } from '../domain/playback/playable-finder.js';
 import type { RenditionOpener } from '../domain/renditions/open-rendition.js';
 import type { BudgetLimits } from '../domain/usage/budget-limits.js';
+import type { WatchedVideo } from '../domain/usage/engagement-spots.js';
 import type { EarlySources } from '../early/sources.js';
 import type { ApiExtension } from '../http/plugins/operation-route.js';
 import type { HourlyWork } from '../jobs/hourly-work.js';
@@ -29,7 +30,6 @@ import type { DiskSpace } from '../storage/disk/disk-space.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { UploadSessions } from '../uploads/upload-sessions.js';
-import type { Audience } from './connect-audience.js';
 import type { Phases } from './phases.js';
 import type { Nodes } from './start-nodes.js';
 
@@ -64,6 +64,15 @@ export interface Room {
     readonly captions: CaptionsWork;
     readonly purge: HourlyWork;
   };
+}
+
+/** What the server needs of the audience: who watched, how well it played. */
+interface Audience {
+  readonly apiExtension: ApiExtension;
+  /** What players report. */
+  readonly collectorRoute: FastifyPluginAsync;
+  /** What viewers played of an asset; undefined when no view of it is known. */
+  findWatched(asset: { readonly id: string; readonly environment_id: string }): Promise<WatchedVideo | undefined>;
 }
 
 /** Files, the cache and the media processes. */

@@ -161,6 +161,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
       }),
     );
     if (parts.robots) await app.register(parts.robots.fileRoutes);
+    await app.register(parts.audience.collectorRoute);
     if (config.edgeSecret !== undefined)
       await app.register(
         edgeOriginRoutes({

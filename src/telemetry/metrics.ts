@@ -74,6 +74,12 @@ export class Metrics {
     help: 'Rungs of live streams that were not encoded for a while because the processor was too slow',
     registers: this.#registers,
   });
+  readonly #viewReports = new Counter({
+    name: 'kinora_view_reports_total',
+    help: 'Views in the reports of players: stored; unknown, of no environment that exists; lost, because there were too many at once',
+    labelNames: ['outcome'],
+    registers: this.#registers,
+  });
   readonly contentType = this.#registry.contentType;
 
   constructor() {
@@ -124,6 +130,14 @@ export class Metrics {
   /** The processor is too slow for a rung of a live stream. */
   liveRungDropped(): void {
     this.#droppedRungs.inc();
+  }
+
+  /**
+   * A player reported a view: it waits to be stored, has no environment that exists, or is lost
+   * because there are too many at once.
+   */
+  viewReported(outcome: 'stored' | 'unknown' | 'lost'): void {
+    this.#viewReports.inc({ outcome });
   }
 
   /** A metric that is read whenever metrics are requested; `read` must not throw. */

@@ -7,6 +7,7 @@ import { type Checks, healthRoutes, type Tolerances } from '../ops/health.js';
 import { isApiPath, routedPath } from '../plugins/api-paths.js';
 import { createHttpApp } from '../plugins/create-http-app.js';
 import { errorResponse, toKinoraError } from '../plugins/errors.js';
+import { BEACON_BODY_BYTES, limitBeacons } from '../plugins/limit-beacons.js';
 import { logFailure } from '../plugins/log-failure.js';
 import { rejectHost } from '../plugins/malformed-requests.js';
 import { measureRequests } from '../plugins/measure-requests.js';
@@ -32,14 +33,15 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const BODY_LIMIT_BYTES = 64 * 1024;
 /** Uploads, the console, API documentation, and what the origin answers to edges. */
 const NOT_PLAYBACK = /^\/(u|tus|console|docs|openapi\.json|edge)(\/|$)/;
-const CHALLENGE = /^\/license\//;
+/** Challenges, and what players report. */
+const FORWARDED = /^\/(license\/|$)/;
 
 /** Everything that viewers request: segments from the cache, the rest from the origin. */
 export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
   const isRejected = ({ url, method }: FastifyRequest): boolean =>
     isApiPath(url) ||
     NOT_PLAYBACK.test(routedPath(url)) ||
-    !(isReading(method) || method === 'OPTIONS' || (method === 'POST' && CHALLENGE.test(routedPath(url))));
+    !(isReading(method) || method === 'OPTIONS' || (method === 'POST' && FORWARDED.test(routedPath(url))));
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const shown = toKinoraError(error);
     if (!isRejected(request)) {
@@ -82,6 +84,7 @@ export const createEdgeApp = (deps: EdgeDeps): FastifyInstance => {
   const forward = (request: FastifyRequest, reply: FastifyReply) => forwarder.forward(request, reply);
   healthRoutes(app, deps);
   app.register(async (scope) => edgeSegments(scope, deps, forward));
+  app.post('/', { bodyLimit: BEACON_BODY_BYTES, onRequest: limitBeacons(deps.clock) }, forward);
   app.all('/*', forward);
   return app;
 };

@@ -8,8 +8,14 @@ import { isReading } from './reading-methods.js';
  */
 export const findPageCalls = (app: FastifyInstance): ((request: FastifyRequest) => boolean) => {
   const pages = new Set<string>();
+  const calls = new Set<string>();
   app.addHook('onRoute', ({ method, url }) => {
+    if (typeof method === 'string' && !isReading(method)) calls.add(`${method} ${url}`);
     if (method === 'GET' && !/[:*]/.test(url) && !isApiPath(url) && !url.startsWith('/console/api/')) pages.add(url);
   });
-  return ({ method, url }) => !isReading(method) && pages.has(routedPath(url).replace(/(?<=.)\/$/, ''));
+  return ({ method, url }) => {
+    if (isReading(method)) return false;
+    const path = routedPath(url).replace(/(?<=.)\/$/, '');
+    return pages.has(path) && !calls.has(`${method} ${path}`);
+  };
 };
