@@ -43,6 +43,7 @@ export const tags = {
   Monitoring: 'Viewers and failures of the last minutes, every five seconds.',
   Engagement: 'Which parts of a video viewers watch.',
   Annotations: 'Notes about times, beside what views show of them.',
+  Metrics: 'How many views there were and how well they played, over time and by dimension.',
   Account: 'Information about the access token.',
 } as const;
 export type Tag = keyof typeof tags;

@@ -37,10 +37,12 @@ describe('the time frame', () => {
     [{ 'timeframe[]': '2:weeks' }, [nowSeconds - 14 * 86_400, nowSeconds]],
     [{ 'timeframe[]': '90:minutes' }, [nowSeconds - 5400, nowSeconds]],
     [{ 'timeframe[]': '1:seconds' }, [nowSeconds - 1, nowSeconds]],
+    [{ 'timeframe[]': '999999999:weeks' }, [0, nowSeconds]],
   ])('%j', (query, expected) => {
     expect(read(timeframe, query)).toEqual(expected);
   });
 
+  const RANGE = 'timeframe must be in Unix seconds from 0 to 253402300799';
   const FORM = 'timeframe must be two Unix timestamps or a duration such as 24:hours or 7:days';
   it.each([
     [{ 'timeframe[]': '1498867200' }, FORM],
@@ -51,6 +53,8 @@ describe('the time frame', () => {
     [{ 'timeframe[]': '-7:days' }, FORM],
     [{ 'timeframe[]': ['2026-01-01', '2026-01-02'] }, FORM],
     [{ 'timeframe[]': ['1498953600', '1498953600'] }, 'timeframe start must be before timeframe end'],
+    [{ 'timeframe[]': ['1498867200000', '1498953600000'] }, RANGE],
+    [{ 'timeframe[]': ['-1', '1498953600'] }, RANGE],
   ])('refuses %j', (query, message) => {
     expect(complaintsOf(timeframe, query)).toEqual([message]);
   });

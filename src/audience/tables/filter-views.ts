@@ -12,10 +12,7 @@ export type SelectedViews = SelectQueryBuilder<Schema, 'video_view', object>;
 /** Which time must be in the time frame. `ended_at`: only views that have ended. */
 export type ViewTime = 'started_at' | 'ended_at' | 'seen_at';
 
-/** The end of the year 9999: both engines and Date can represent it. */
-const MAX_SECONDS = 253_402_300_799;
-
-export const dateAt = (unixSeconds: number): Date => new Date(Math.min(Math.max(unixSeconds, 0), MAX_SECONDS) * 1000);
+export const dateAt = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
 
 const betweenTimes = (time: ViewTime, [start, end]: Window): RawBuilder<boolean> => {
   const column = sql.ref(`video_view.${time}`);
@@ -71,3 +68,11 @@ export const viewsOf = (
   for (const filter of metricFilters) views = views.where(meetsMetric(filter));
   return views;
 };
+
+/** Those of them that have ended: metrics are made of these. */
+export const endedViewsOf = (
+  db: Queryable,
+  environmentId: string,
+  selection: ViewSelection,
+  time: 'started_at' | 'ended_at',
+): SelectedViews => viewsOf(db, environmentId, selection, time).where('video_view.ended_at', 'is not', null);
