@@ -238,6 +238,14 @@ it('closes a publisher that sends no complete message for a while', async () => 
   expect(target.publications[0]!.endReason).toBe('The encoder has stopped sending.');
 });
 
+/** Two turns of the event loop, in which nothing arrives. */
+const quiet = async () => {
+  await decided();
+  await decided();
+};
+const acknowledgements = (messages: readonly RtmpMessage[]) =>
+  messages.flatMap(({ typeId, payload }) => (typeId === 3 ? [payload.readUInt32BE(0)] : []));
+
 it('answers pings, and acknowledges what it receives', async () => {
   const { session, responses } = open();
   session.receive(openingBytes(KEY));
@@ -245,10 +253,40 @@ it('answers pings, and acknowledges what it receives', async () => {
   session.receive(chunksOf({ typeId: 5, payload: Buffer.from('00002710', 'hex') }, { chunkStream: 2 }));
   session.receive(chunksOf({ typeId: 4, payload: Buffer.from('000600000539', 'hex') }, { chunkStream: 2 }));
   session.receive(chunksOf({ typeId: 9, payload: Buffer.alloc(10_000, 0x27), streamId: 1 }));
+  await quiet();
   const after = responses().slice(-2);
   expect(after.map(({ typeId }) => typeId)).toEqual([4, 3]);
   expect(after[0]!.payload.toString('hex')).toBe('000700000539');
   expect(after[1]!.payload.readUInt32BE(0)).toBeGreaterThan(10_000);
+});
+
+it('acknowledges nothing while there is more to read', async () => {
+  const { session, responses } = open();
+  session.receive(openingBytes(KEY));
+  await decided();
+  const frame = chunksOf({ typeId: 9, payload: Buffer.alloc(1_000_000, 0x27), streamId: 1 });
+  for (let turn = 0; turn < 5; turn++) {
+    session.receive(frame);
+    await decided();
+  }
+  expect(acknowledgements(responses())).toEqual([]);
+  await quiet();
+  expect(acknowledgements(responses())).toEqual([openingBytes(KEY).length + 5 * frame.length]);
+});
+
+it('acknowledges what arrived while the key was looked up', async () => {
+  let accept = (): void => {};
+  const { session, responses } = open({
+    target: new MemoryTarget([KEY], () => new Promise((resolve) => (accept = resolve))),
+  });
+  session.receive(openingBytes(KEY));
+  session.receive(chunksOf({ typeId: 9, payload: Buffer.alloc(2_500_000, 0x27), streamId: 1 }));
+  await quiet();
+  expect(acknowledgements(responses())).toEqual([]);
+  accept();
+  await quiet();
+  await decided();
+  expect(acknowledgements(responses())).toHaveLength(1);
 });
 
 it.each([

@@ -102,7 +102,7 @@ export class RtmpSession {
     } catch (error) {
       this.fail(error);
     }
-    this.acknowledge();
+    this.acknowledgeUnlessMore();
   }
 
   /** Ends the connection if the peer has been silent or undecided for too long. */
@@ -281,6 +281,7 @@ export class RtmpSession {
     this.waiting = [];
     this.waitingBytes = 0;
     for (const message of waiting) this.onMessage(message);
+    this.acknowledgeUnlessMore();
   }
 
   private onRefusal({ reason, message, liveStreamId }: Refusal): void {
@@ -331,10 +332,22 @@ export class RtmpSession {
     publication.end(reason);
   }
 
-  private acknowledge(): void {
-    if (this.state === 'closed' || this.receivedBytes - this.acknowledgedBytes < this.windowBytes) return;
-    this.acknowledgedBytes = this.receivedBytes;
-    this.writer.acknowledgement(this.receivedBytes);
+  /**
+   * Acknowledges once everything that has arrived has been read. An encoder may have closed its
+   * socket: the first bytes that it gets then make its kernel drop what it has not delivered. One
+   * that waits for an acknowledgement sends nothing more, so it gets one.
+   */
+  private acknowledgeUnlessMore(): void {
+    if (this.receivedBytes - this.acknowledgedBytes < this.windowBytes) return;
+    const { receivedBytes } = this;
+    // The first turn ends the reads of now. In the second, all that was left is read.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.state === 'closed' || this.state === 'deciding' || this.receivedBytes > receivedBytes) return;
+        this.acknowledgedBytes = receivedBytes;
+        this.writer.acknowledgement(receivedBytes);
+      }),
+    );
   }
 
   private sendStatus(streamId: number, level: 'status' | 'error', code: string, description: string): void {

@@ -6,15 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Publication, PublishRequest, Refusal } from '#kinora/live/ingest.js';
 import { RtmpServer, type RtmpServerOptions } from '#kinora/live/rtmp/rtmp-server.js';
 import { fixture } from '../../support/media/fixtures.js';
 import { publishFile } from '../../support/media/publish-file.js';
 import { readSentPackets } from '../../support/media/sent-packets.js';
 import { memoryLogger } from '../../support/memory-logger.js';
 import { MemoryTarget, packetsOf, type Received } from '../../support/memory-target.js';
+import { runScript } from '../../support/processes/child.js';
 import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
 import { selfSigned } from '../../support/servers/self-signed.js';
 import { until } from '../../support/servers/server-process.js';
+import { chunksOf, openingBytes } from '../../support/wire/rtmp-bytes.js';
 
 const KEY = 'c8f3a2d1-stream-key';
 const OTHER_KEY = 'd94e0b72-stream-key';
@@ -195,6 +198,42 @@ describe('FFmpeg of the system', () => {
     expect(target.publications[0]!.endReason).toBe('The server is stopping.');
     expect(await output).toContain('The server is stopping.');
   });
+});
+
+it('reads everything of an encoder that has ended while the server was busy', async () => {
+  const target = new MemoryTarget([KEY]);
+  const publishToBusy = async (request: PublishRequest): Promise<Publication | Refusal> => {
+    const publication = await target.publish(request);
+    if ('reason' in publication) return publication;
+    const write: Publication['write'] = (packet) => {
+      publication.write(packet);
+      const isFirst = target.publications[0]!.packets.length === 1;
+      if (isFirst) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+    };
+    return { ...publication, write };
+  };
+  const { server } = await start({ target: { publish: publishToBusy } });
+  const frames = Array.from({ length: 1200 }, (_, index) => {
+    const payload = Buffer.concat([Buffer.from('1701000000', 'hex'), Buffer.alloc(1000, index), Buffer.of(index >> 8)]);
+    return { payload, bytes: chunksOf({ typeId: 9, payload, timestamp: index * 33, streamId: 1 }) };
+  });
+  // It wants an acknowledgement every 10,000 bytes.
+  const window = chunksOf({ typeId: 5, payload: Buffer.from('00002710', 'hex') }, { chunkStream: 2 });
+  const config = chunksOf({ typeId: 9, payload: Buffer.from('1700000000000164', 'hex'), streamId: 1 });
+  const directory = mkdtempSync(join(tmpdir(), 'rtmp-'));
+  writeFileSync(join(directory, 'opening'), openingBytes(KEY));
+  writeFileSync(join(directory, 'media'), Buffer.concat([window, config, ...frames.map(({ bytes }) => bytes)]));
+  const encoder = `import { readFileSync } from 'node:fs';
+    import { connect } from 'node:net';
+    const [, port, directory] = process.argv;
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(readFileSync(directory + '/opening'));
+    socket.on('data', (data) => {
+      if (data.includes('Publish.Start')) socket.end(readFileSync(directory + '/media'), () => socket.destroy());
+    });`;
+  await runScript(encoder, [String(server.port), directory]).closed;
+  const received = packetsOf(await ended(target), 'video').map(({ data }) => digest(data));
+  expect(received).toEqual(frames.map(({ payload }) => digest(payload.subarray(5))));
 });
 
 describe('RTMPS', () => {
