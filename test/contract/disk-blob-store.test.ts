@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { open, readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, readlink, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -43,6 +43,16 @@ it('takes a file that has lost what followed on missing bytes for an empty one',
   await again.write(Buffer.from('abc'));
   await again.commit();
   expect(await readdir(join(root, '.partial'))).toEqual([]);
+});
+
+it('closes a file that it can not resume', async () => {
+  const root = makeRoot();
+  await (await new DiskBlobStore(root).resumeWrite('begun')).suspend();
+  const path = join(root, '.partial', 'begun');
+  await mkdir(`${path}+holes`);
+  await expect(new DiskBlobStore(root).resumeWrite('begun')).rejects.toMatchObject({ code: 'EISDIR' });
+  const open = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+  expect(await Promise.all(open)).not.toContain(path);
 });
 
 it('keeps exactly the bytes that were on disk when the process is killed', async () => {

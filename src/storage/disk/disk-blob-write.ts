@@ -94,13 +94,23 @@ export class DiskBlobWrite implements LocalWrite {
   }
 
   static async open(options: DiskBlobWriteOptions): Promise<DiskBlobWrite> {
-    const { path, synced } = options;
+    const { path } = options;
     // Not 'a': appending would ignore positions, and a write that failed halfway must be
     // overwritten.
     const handle = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       return open(path, 'wx+');
     });
+    try {
+      return await DiskBlobWrite.#resume(options, handle);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  static async #resume(options: DiskBlobWriteOptions, handle: FileHandle): Promise<DiskBlobWrite> {
+    const { path, synced } = options;
     const holes = new HoleRecord(path);
     const contiguousBytes = await holes.read();
     if (contiguousBytes !== undefined) {
