@@ -19,6 +19,19 @@ test.each([
   expect(recordedAt(sessions, program)).toBe(seconds);
 });
 
+test.each([
+  ['before the session', 1011.5, 11.5],
+  ['at its start, within the slate', 1011.6, 14],
+  ['behind the end of the slate', 1014.1, 16.5],
+])('a slate ends after the next session has begun: %s', (_, program, seconds) => {
+  const overlapping = [
+    { startedAtSeconds: 1000, durationSeconds: 10 },
+    { startedAtSeconds: 1010, durationSeconds: 4 },
+    { startedAtSeconds: 1011.6, durationSeconds: 6 },
+  ];
+  expect(recordedAt(overlapping, program)).toBeCloseTo(seconds);
+});
+
 const clip = (values: Record<string, unknown>, duration = 15.5) => parsePlaybackModifiers(values, duration, sessions);
 const invalid = { invalid: 'Invalid parameter: program_start_time' };
 

@@ -7,14 +7,16 @@ export interface RecordedSession {
 
 /**
  * Where a recording is at a time of the wall clock, in seconds since its start. Nothing was
- * recorded between two sessions: that time is where the second one begins.
+ * recorded between two sessions: that time is where the second one begins. A slate may end after
+ * the session that follows has begun, because its segments are whole: the later session counts.
  */
 export const recordedAt = (sessions: readonly RecordedSession[], programSeconds: number): number => {
   let seconds = 0;
+  let sessionSeconds = 0;
   for (const { startedAtSeconds, durationSeconds } of sessions) {
-    const inSession = programSeconds - startedAtSeconds;
-    if (inSession < durationSeconds) return seconds + Math.max(inSession, 0);
-    seconds += durationSeconds;
+    if (programSeconds < startedAtSeconds) break;
+    seconds = sessionSeconds + Math.min(programSeconds - startedAtSeconds, durationSeconds);
+    sessionSeconds += durationSeconds;
   }
   return seconds;
 };
