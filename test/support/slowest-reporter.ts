@@ -5,8 +5,8 @@ const LONG_MS = 5 * 60_000;
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * Prints at the end which files took longest, and meanwhile which ones take long: a run that is
- * stopped from outside shows what it waited for.
+ * Prints at the end which files took longest, and meanwhile which ones take long and why tests fail:
+ * a run that is stopped from outside shows what it waited for.
  */
 export default class SlowestReporter implements Reporter {
   /** The files and tests that run now, by ID: an end may come with another object. */
@@ -29,8 +29,10 @@ export default class SlowestReporter implements Reporter {
     this.#begin(id, fullName);
   }
 
-  onTestCaseResult({ id }: TestCase): void {
-    this.#running.delete(id);
+  onTestCaseResult(test: TestCase): void {
+    this.#running.delete(test.id);
+    for (const { message } of test.result().errors ?? [])
+      console.log(`failed: ${test.module.relativeModuleId} > ${test.fullName}: ${message}`);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
