@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildAvcc } from '#kinora/media/codecs/avc.js';
 import { fixture } from '../support/media/fixtures.js';
@@ -69,6 +69,8 @@ class Encoder {
     const bytes = chunksOf({ typeId, payload, timestamp, streamId: 1 }, { chunkSize: CHUNK_SIZE, chunkStream: 6 });
     if (this.socket.write(bytes)) return;
     await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]).catch(() => undefined);
+    // Writes alone never end this turn, and the reason of the server would not be read.
+    await nextTurn();
   }
 
   /** The server has closed the connection. */

@@ -68,10 +68,13 @@ class Caller {
     ]);
   }
 
-  /** The handshake that comes next. */
+  /** The handshake that comes next; acknowledgements may come before it. */
   async response(): Promise<Handshake> {
-    await until('a response', () => this.received.length > 0);
-    return readHandshake((readPacket(this.received.shift()!) as ControlPacket).payload)!;
+    for (;;) {
+      await until('a response', () => this.received.length > 0);
+      const { type, payload } = readPacket(this.received.shift()!) as ControlPacket;
+      if (type === CONTROL.handshake) return readHandshake(payload)!;
+    }
   }
 
   async cookie(): Promise<number> {
@@ -111,7 +114,7 @@ it('sends no more than it gets, and keeps nothing, before a peer has shown its a
   expect(caller.received[0]!.length).toBeLessThanOrEqual(induction.length);
   const cookie = await caller.cookie();
   caller.received.length = 0;
-  await caller.send(caller.conclusion(cookie ^ 1));
+  await caller.send(caller.conclusion((cookie ^ 1) >>> 0));
   await caller.send(induction.subarray(0, 60));
   // The cookie of another port.
   const other = open();
