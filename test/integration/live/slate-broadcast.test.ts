@@ -114,9 +114,11 @@ const publish = (key: string): Publisher => {
   return publisher;
 };
 
-/** Follows the playlist of a track that viewers of the asset see. */
+/** Follows the playlist of a track of the recording, which keeps all segments. */
 class Watcher {
   readonly #rules = new LiveRules();
+  assetId: string | undefined;
+  #playbackId: string | undefined;
 
   constructor(
     private readonly stream: WireLiveStream,
@@ -125,6 +127,9 @@ class Watcher {
 
   /** Undefined before it can be played. */
   async segments(): Promise<readonly ListedSegment[]> {
+    this.assetId ??= (await retrieve(this.stream)).active_asset_id;
+    if (this.assetId === undefined) return [];
+    this.#playbackId ??= (await getAsset(server, this.assetId)).playback_ids![0]!.id;
     const response = await this.#fetch('playlist.m3u8');
     if (response.status === 412) return [];
     const problems = this.#rules.check(await response.text());
@@ -150,7 +155,7 @@ class Watcher {
   }
 
   #fetch(name: string): Promise<Response> {
-    return fetch(`${server.url}/${this.stream.playback_ids[0]!.id}/live/${this.name}/${name}`);
+    return fetch(`${server.url}/${this.#playbackId}/live/${this.name}/${name}`);
   }
 }
 
@@ -281,7 +286,7 @@ test('an image that can not be fetched is told, and the default slate is shown u
   const copy = new Watcher(stream, '360p');
   await publish(stream.stream_key).output;
   await until('the slate is shown', async () => (await copy.after(0)).length >= 1);
-  const assetId = (await retrieve(stream)).active_asset_id!;
+  const assetId = copy.assetId!;
   const frames = await copy.frames((await copy.after(0))[0]!);
   expect(counterOf(frames[0]!)).toBeUndefined();
   await until('the window has ended', async () => (await copy.segments()).length > 0 && copy.hasEnded);
