@@ -7,7 +7,7 @@ import { counterOf, readFrameCounters, readRgbFrames } from '../../support/media
 import { parseLivePlaylist } from '../../support/players/live-playlist.js';
 import { LiveRules } from '../../support/players/live-rules.js';
 import { playThrough } from '../../support/players/play-through.js';
-import { type Publisher, startPublisher } from '../../support/processes/publisher.js';
+import { type Publisher, publishForever, startPublisher } from '../../support/processes/publisher.js';
 import { freePort } from '../../support/servers/free-port.js';
 import {
   cleanUpServers,
@@ -96,9 +96,12 @@ const playlistOf = async (id: string): Promise<string> => {
   expect(response.status).toBe(200);
   return response.text();
 };
-/** Segments with what encoders sent; between sessions there are others, of the slate. */
-const segmentsIn = (playlist: string): number => {
-  const { segments } = parseLivePlaylist(playlist);
+/**
+ * Segments with what encoders sent, in the playlist of the recording, which keeps all. Between
+ * sessions there are others, of the slate.
+ */
+const countSegments = async ({ playback_ids: ids }: WireAsset): Promise<number> => {
+  const { segments } = parseLivePlaylist(await playlistOf(ids![0]!.id));
   return segments.filter(({ uri, map }) => uri !== undefined && map === segments[0]!.map).length;
 };
 
@@ -116,11 +119,11 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
   expect((await fetch(`${server.url}/${id}.m3u8`)).status).toBe(200);
   expect(rules.check(await playlistOf(id))).toEqual([]);
   await first.output;
-  await until('its last segment is listed', async () => segmentsIn(await playlistOf(id)) === 3);
+  await until('its last segment is listed', async () => (await countSegments(asset)) === 3);
   expect(rules.check(await playlistOf(id))).toEqual([]);
 
   const second = publish(stream.stream_key);
-  await until('a segment of the second session is listed', async () => segmentsIn(await playlistOf(id)) >= 4);
+  await until('a segment of the second session is listed', async () => (await countSegments(asset)) >= 4);
   expect(rules.check(await playlistOf(id))).toEqual([]);
   await server.kill();
   await second.output;
@@ -128,13 +131,11 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
   await until('the interrupted recording can be read', async () => {
     return (await fetch(`${server.url}/${id}/live/270p/playlist.m3u8`)).status === 200;
   });
-  const afterKill = await playlistOf(id);
-  expect(rules.check(afterKill)).toEqual([]);
+  expect(rules.check(await playlistOf(id))).toEqual([]);
+  const before = await countSegments(asset);
 
   await publish(stream.stream_key).output;
-  await until('its last segment is listed', async () => {
-    return segmentsIn(await playlistOf(id)) === segmentsIn(afterKill) + 3;
-  });
+  await until('its last segment is listed', async () => (await countSegments(asset)) === before + 3);
   expect(rules.check(await playlistOf(id))).toEqual([]);
   expect((await api(server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`)).status).toBe(200);
   const ended = await playlistOf(id);
@@ -159,8 +160,8 @@ test('a broadcast goes on after a reconnect and after kill -9, and becomes an as
   const interrupted = counters.length - 2 * FRAMES;
   // At most a part is lost, which has ten frames, and what FFmpeg had not sent.
   expect(interrupted).toBeGreaterThan(50);
-  const [before, cut, after] = [counters.slice(0, FRAMES), counters.slice(FRAMES, -FRAMES), counters.slice(-FRAMES)];
-  expect([before, after]).toEqual([count(FRAMES), count(FRAMES)]);
+  const [whole, cut, after] = [counters.slice(0, FRAMES), counters.slice(FRAMES, -FRAMES), counters.slice(-FRAMES)];
+  expect([whole, after]).toEqual([count(FRAMES), count(FRAMES)]);
   // What was lost may include frames that are shown before the last one.
   expect(cut.slice(0, -3)).toEqual(count(interrupted - 3));
   expect(cut).toEqual(cut.toSorted((a, b) => a! - b!));
@@ -195,15 +196,16 @@ test('segments and parts of what is on air decode to each frame once', async () 
   const stream = await create({ latency_mode: 'low', reconnect_window: 60 });
   await publish(stream.stream_key).output;
   const id = stream.playback_ids[0]!.id;
-  await until('its last segment is listed', async () => segmentsIn(await playlistOf(id)) === 3);
+  await untilStatus(stream, 'active');
+  const asset = await getAsset(server, (await retrieve(stream)).active_asset_id!);
+  await until('its last segment is listed', async () => (await countSegments(asset)) === 3);
   const read = async (name: string): Promise<Buffer> =>
     Buffer.from(await (await fetch(`${server.url}/${id}/live/270p/${name}`)).arrayBuffer());
+  const parts = await Promise.all([0, 1, 2, 3, 4, 5].map((part) => read(`2.${part}.m4s`)));
   const segments = await Promise.all(['1.m4s', '2.m4s', '3.m4s'].map(read));
+  expect(Buffer.concat(parts)).toEqual(segments[1]);
   const counters = readFrameCounters([await read('init-1.mp4'), ...segments]).map(({ counter }) => counter);
   expect(counters).toEqual(Array.from({ length: FRAMES }, (_, frame) => frame));
-  const parts = await Promise.all([0, 1, 2, 3, 4, 5].map((part) => read(`2.${part}.m4s`)));
-  expect(Buffer.concat(parts)).toEqual(segments[1]);
-  const asset = await getAsset(server, (await retrieve(stream)).active_asset_id!);
   for (const frame of [0, 59, 60, 75, 179]) {
     const time = (frame + 0.5) / 30;
     const image = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/thumbnail.png?time=${time}`);
@@ -225,7 +227,8 @@ test('events of a broadcast come in the order of its states', async () => {
 test('encoders are refused with a reason: unknown keys, disabled streams, a second encoder', async () => {
   const stream = await create({ latency_mode: 'low' });
   expect(await publish('no-such-key').output).toContain('No live stream has this stream key.');
-  const running = publish(stream.stream_key);
+  const running = await publishForever(`rtmp://127.0.0.1:${rtmpPort}/app/${stream.stream_key}`);
+  publishers.push(running);
   await untilStatus(stream, 'active');
   expect(await publish(stream.stream_key).output).toContain('Another encoder is sending to this live stream.');
   expect((await api(server, 'PUT', `/video/v1/live-streams/${stream.id}/disable`)).status).toBe(200);
