@@ -1,7 +1,8 @@
 import { joinApiParts } from '../../api/openapi/api-part.js';
 import { annotationsApi } from './annotations-api.js';
+import { collectorApi } from './collector-api.js';
 import { metricsApi } from './metrics-api.js';
 import { overviewApi } from './overview-api.js';
 import { viewsApi } from './views-api.js';
 
-export const audienceApi = joinApiParts(overviewApi, viewsApi, annotationsApi, metricsApi);
+export const audienceApi = joinApiParts(overviewApi, viewsApi, annotationsApi, metricsApi, collectorApi);

@@ -2,6 +2,7 @@ import type { DomainContext } from '../../domain/context.js';
 import type { ApiExtension } from '../../http/plugins/operation-route.js';
 import { audienceApi } from '../api/audience-api.js';
 import { annotationRoutes } from './annotation-routes.js';
+import { deletionRoutes } from './deletion-routes.js';
 import { metricsRoutes } from './metrics-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { viewsRoutes } from './views-routes.js';
@@ -13,5 +14,6 @@ export const audienceRoutes = (context: DomainContext): ApiExtension => ({
     viewsRoutes(route, context);
     annotationRoutes(route, context);
     metricsRoutes(route, context);
+    deletionRoutes(route, context);
   },
 });
