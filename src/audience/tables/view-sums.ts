@@ -9,7 +9,9 @@ export type EndedView = TimedView & Pick<Row<'video_view'>, 'environment_id' | '
 export type SummedView = Pick<Row<'video_view'>, 'environment_id' | 'id' | 'average_bitrate'> &
   Pick<Row<'video_view'>, 'rendition_changes' | 'rendition_upshifts' | 'rendition_downshifts'>;
 
-/** Ends views of which nothing was reported since `before`, `limit` at most. Returns their number. */
+/**
+ * Ends views of which nothing was reported since `before`, `limit` at most. Returns their number.
+ */
 export const endSilentViews = async (db: Queryable, before: Date, limit: number): Promise<number> => {
   const { numAffectedRows } = await sql`
     update video_view set ended_at = seen_at, is_dropped = true
