@@ -62,7 +62,6 @@ export const startHttp = async (
     strictFields: config.strictFields,
     streamUrl: streamUrlOf(config),
     imageUrl: imageUrlOf(config),
-    dataHost: config.dataHost,
     ingestUrls: (hostname) => ingestUrlsOf(config, parts.live.ports, hostname),
     srtServer: (hostname) => srtServerOf(config, parts.live.ports, hostname),
     rateLimits: {
@@ -163,6 +162,7 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
     );
     if (parts.robots) await app.register(parts.robots.fileRoutes);
     await app.register(parts.audience.collectorRoute);
+    await app.register(parts.audience.fileRoutes);
     if (config.edgeSecret !== undefined)
       await app.register(
         edgeOriginRoutes({
@@ -184,8 +184,6 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
         isEdge,
         streamUrl,
         imageUrl,
-        isTracking: config.playerTracking,
-        dataHost: config.dataHost,
       }),
     );
     await app.register(licenseRoutes({ playables, access, contentKeys, services, budgets }));

@@ -107,3 +107,129 @@ describe('annotations', () => {
     expect(await statuses('video:write')).toEqual([403, 403, 403, 403]);
   });
 });
+
+describe('video views', () => {
+  const ERROR_ID = 'error_id must be the ID of an error or any';
+  const FILTER = 'must have the form dimension:value';
+
+  it.each<[string, string[]]>([
+    ['limit=-1', ['limit must be a positive integer']],
+    ['page=0', ['page must be a positive integer']],
+    ['error_id=none', [ERROR_ID]],
+    ['error_id=-1', [ERROR_ID]],
+    ['error_id=2147483648', [ERROR_ID]],
+    ['order_direction=down', [DIRECTION]],
+    ['timeframe[]=24', [TIMEFRAME]],
+    ['timeframe[]=0:hours', [TIMEFRAME]],
+    ['timeframe[]=1&timeframe[]=2&timeframe[]=3', [TIMEFRAME]],
+    ['timeframe[]=2&timeframe[]=2', ['timeframe start must be before timeframe end']],
+    ['filters[]=US', [`filter US ${FILTER}`]],
+    ['filters[]=planet:Mars', ['filter planet:Mars has the unknown dimension planet']],
+    ['metric_filters[]=views>1', ['metric filter views>1 has the unknown metric views']],
+    [
+      'error_id=x&filters[]=US&timeframe[]=now&order_direction=up',
+      [ERROR_ID, `filter US ${FILTER}`, TIMEFRAME, DIRECTION],
+    ],
+  ])('are not listed with %s', async (query, messages) => {
+    await refused(`/data/v1/video-views?${query}`, messages);
+  });
+
+  it.each([
+    'limit=',
+    'page=',
+    'error_id=',
+    'viewer_id=',
+    'order_direction=',
+    'timeframe[]=',
+    'filters[]=',
+    'limit=999',
+  ])('are listed with %s', async (query) => {
+    const response = await api.call('GET', `/data/v1/video-views?${query}`);
+    expect(await response.json()).toMatchObject({ data: [], total_row_count: 0, page: 1 });
+  });
+
+  it.each(['error_id=2147483647', 'viewer_id=%00', 'viewer_id=%F0%9F%98%80', 'filters[]=country:%F0%9F%98%80'])(
+    'are searched in vain with %s',
+    async (query) => {
+      expect((await api.call('GET', `/data/v1/video-views?${query}`)).status).toBe(200);
+    },
+  );
+});
+
+describe('monitoring', () => {
+  const METRIC = '/data/v1/monitoring/metrics/current-concurrent-viewers';
+  const TIMESTAMP = 'timestamp must be a Unix timestamp';
+  const RECENT = 'timestamp must be within the last 24 hours';
+  const DIMENSIONS =
+    'dimension must be one of: asn, cdn, country, operating_system, player_name, region, stream_type, sub_property_id, video_series, video_title, view_has_ad';
+  const ORDER = 'order_by must be one of: negative_impact, value, views, field';
+  const secondsAgo = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
+
+  it.each<[string, string, string[]]>([
+    ['breakdown', 'dimension=browser', [DIMENSIONS]],
+    ['breakdown', 'order_by=size', [ORDER]],
+    ['breakdown', 'order_direction=down', [DIRECTION]],
+    ['breakdown', 'timestamp=now', [TIMESTAMP]],
+    ['breakdown', 'timestamp=1.5', [TIMESTAMP]],
+    ['breakdown', 'timestamp=1', [RECENT]],
+    ['breakdown', 'filters[]=x', ['filter x must have the form dimension:value']],
+    ['timeseries', 'timestamp=-1', [TIMESTAMP]],
+    ['timeseries', `timestamp=${secondsAgo(24 * 3600 + 60)}`, [RECENT]],
+    ['timeseries', `timestamp=${secondsAgo(-3600)}`, [RECENT]],
+    ['timeseries', 'filters[]=planet:Mars', ['filter planet:Mars has the unknown dimension planet']],
+    ['breakdown-timeseries', 'limit=0', ['limit must be a positive integer']],
+    ['breakdown-timeseries', 'timeframe[]=11:minutes', ['timeframe must not exceed 10 minutes']],
+    [
+      'breakdown-timeseries',
+      `timeframe[]=${secondsAgo(25 * 3600)}&timeframe[]=${secondsAgo(25 * 3600 - 60)}`,
+      ['timeframe must be within the last 24 hours'],
+    ],
+    ['breakdown-timeseries', 'timeframe[]=soon', [TIMEFRAME]],
+    ['breakdown-timeseries', 'order_by=size&limit=x', [ORDER, 'limit must be a positive integer']],
+  ])('%s is refused with %s', async (path, query, messages) => {
+    await refused(`${METRIC}/${path}?${query}`, messages);
+    if (path === 'breakdown-timeseries') return;
+    await refused(`${METRIC.replace('monitoring', 'realtime')}/${path}?${query}`, messages);
+  });
+
+  it('takes what is empty as absent, and a limit that is too large as the largest', async () => {
+    for (const path of ['breakdown', 'timeseries', 'breakdown-timeseries']) {
+      const query = 'dimension=&order_by=&order_direction=&timestamp=&timeframe[]=&filters[]=&limit=1000';
+      expect((await api.call('GET', `${METRIC}/${path}?${query}`)).status).toBe(200);
+    }
+  });
+
+  it.each([
+    'monitoring/metrics/happiness/timeseries',
+    'monitoring/metrics/video-startup-time/timeseries',
+    'monitoring/metrics/current-concurrent-viewers/histogram-timeseries',
+    'realtime/metrics/happiness/breakdown',
+    'realtime/metrics/current-concurrent-viewers/breakdown-timeseries',
+  ])('has no %s', async (path) => {
+    await expectError(await api.call('GET', `/data/v1/${path}`), 404, 'not_found', [
+      `There is no operation GET /data/v1/${path}. See /docs for all operations.`,
+    ]);
+  });
+});
+
+describe('engagement', () => {
+  it.each<[string, string[]]>([
+    ['assets/a/heatmap?timeframe[]=x', [TIMEFRAME]],
+    ['videos/a/heatmap?timeframe[]=5&timeframe[]=4', ['timeframe start must be before timeframe end']],
+    ['playback-ids/a/hotspots?limit=0', ['limit must be a positive integer']],
+    ['assets/a/hotspots?order_direction=hot&limit=1.5', [DIRECTION, 'limit must be a positive integer']],
+  ])('is refused: %s', async (path, messages) => {
+    await refused(`/data/v1/engagement/${path}`, messages);
+  });
+});
+
+it('needs the permission to read data', async () => {
+  const writer = await api.newToken({ name: 'writer', permissions: ['data:write', 'video:read'] });
+  for (const path of [
+    ...['video-views', 'video-views/a', 'exports/views', 'engagement/assets/a/heatmap'],
+    ...['monitoring/metrics', 'realtime/dimensions', 'monitoring/metrics/current-average-bitrate/breakdown'],
+  ]) {
+    expect((await api.callAs(writer, 'GET', `/data/v1/${path}`)).status).toBe(403);
+    expect((await api.callAs(undefined, 'GET', `/data/v1/${path}`)).status).toBe(401);
+  }
+});

@@ -250,7 +250,8 @@ export const responseExample = (
   operationId: string,
   response: TSchema,
 ): Json | undefined => {
-  const { data, ...rest } = (response as unknown as { properties: Record<string, Json> }).properties;
+  const { properties } = response as unknown as { properties: Record<string, Json & { examples?: unknown[] }> };
+  const { data, ...rest } = properties;
   const isList = data?.type === 'array';
   const title = String((isList ? (data.items as Json) : data)?.title);
   const resource = api.examplesAfter[operationId] ?? api.examples[title];
@@ -259,6 +260,6 @@ export const responseExample = (
   if (!resource && !isEmpty) return undefined;
   return {
     data: isEmpty ? [] : isList ? [resource] : resource,
-    ...Object.fromEntries(Object.keys(rest).map((name) => [name, paging[name]])),
+    ...Object.fromEntries(Object.entries(rest).map(([name, { examples }]) => [name, examples?.[0] ?? paging[name]])),
   };
 };

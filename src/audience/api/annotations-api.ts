@@ -5,12 +5,11 @@ import { id, listWithTimeframe, one } from '../../api/schemas/response.js';
 import { requireJsonObject, validate } from '../../api/validate/validate.js';
 import type { Row } from '../../db/schema.js';
 import { Problems } from '../../lib/problems.js';
+import { MAX_SECONDS } from '../requests/timeframe.js';
 import { isoSeconds, isoTime, orNull } from './common.js';
 
 const { Optional, Object: Fields, Integer, String: Text } = Type;
 
-/** The end of the year 9999. */
-const MAX_SECONDS = 253_402_300_799;
 const SUB_PROPERTY = 'Name of the part of the environment that the annotation is about';
 
 const AnnotationBody = Fields({

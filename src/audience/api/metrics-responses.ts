@@ -24,7 +24,7 @@ const meta = () =>
       }),
       granularity: Optional(Text({ description: 'The length of an interval. Present for time series' })),
     },
-    { description: 'How the values were calculated' },
+    { description: 'How the values were calculated', examples: [{ aggregation: 'view_end' }] },
   );
 const watched = {
   total_watch_time: orNull(Integer(), 'Milliseconds of watching, including waiting; `null` when no view reports them'),

@@ -96,12 +96,12 @@ describe('point by point', () => {
 describe('the negative impact of a group', () => {
   const counts = (more: object) => ({ ...seriesOf().points[0]!, ...more });
 
-  test('is how much worse it makes the value of all', () => {
+  test('is how much worse it is than all, times its views', () => {
     const [bad, good] = [counts({ viewers: 10, playbackFailures: 5 }), counts({ viewers: 90 })];
     const all = sumCounts([bad, good]);
     expect(metricValue('playback-failure-percentage', all)).toBe(0.05);
-    expect(negativeImpact('playback-failure-percentage', bad, all)).toBeCloseTo(0.045);
-    expect(negativeImpact('playback-failure-percentage', good, all)).toBe(0);
+    expect(negativeImpact('playback-failure-percentage', bad, all)).toBeCloseTo(4.5);
+    expect(negativeImpact('playback-failure-percentage', good, all)).toBeCloseTo(-4.5);
   });
 
   test('is of low bitrates, and never of many viewers', () => {
@@ -110,8 +110,8 @@ describe('the negative impact of a group', () => {
       counts({ viewers: 1, bitrateMs: 1, bitrateSum: 3 }),
     ];
     const all = sumCounts([low, high]);
-    expect(negativeImpact('current-average-bitrate', low, all)).toBe(0.5);
-    expect(negativeImpact('current-average-bitrate', high, all)).toBe(0);
+    expect(negativeImpact('current-average-bitrate', low, all)).toBe(9);
+    expect(negativeImpact('current-average-bitrate', high, all)).toBe(-1);
     expect(negativeImpact('current-concurrent-viewers', low, all)).toBe(0);
     expect(negativeImpact('exits-before-video-start', low, all)).toBe(0);
   });

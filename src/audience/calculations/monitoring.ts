@@ -124,48 +124,57 @@ interface MonitoringMetric {
   /** The value is `part` divided by `whole`; null when `whole` is 0. */
   readonly part: (counts: PointCounts) => number;
   readonly whole: (counts: PointCounts) => number;
+  /** Views that the value is about. */
+  readonly views: (counts: PointCounts) => number;
   /** Whether a larger value is worse (1) or better (-1), or neither. */
   readonly worse: 1 | -1 | 0;
 }
 
+const viewers = (counts: PointCounts): number => counts.viewers;
 const attempts = ({ starts, exits, startupFailures }: PointCounts): number => starts + exits + startupFailures;
 
 /** By the names in paths. Percentages are shares: 0.5 is 50 %. */
 export const monitoringMetrics = {
   'current-concurrent-viewers': {
     displayName: 'Current Concurrent Viewers (CCV)',
-    part: ({ viewers }) => viewers,
+    part: viewers,
     whole: () => 1,
+    views: viewers,
     worse: 0,
   },
   'current-rebuffering-percentage': {
     displayName: 'Current Rebuffering Percentage',
     part: ({ rebufferingMs }) => rebufferingMs,
     whole: ({ playingMs, rebufferingMs }) => playingMs + rebufferingMs,
+    views: viewers,
     worse: 1,
   },
   'exits-before-video-start': {
     displayName: 'Current Exits Before Video Start (EBVS)',
     part: ({ exits }) => exits,
     whole: attempts,
+    views: attempts,
     worse: 1,
   },
   'playback-failure-percentage': {
     displayName: 'Current Playback Failure Percentage',
     part: ({ playbackFailures }) => playbackFailures,
-    whole: ({ viewers }) => viewers,
+    whole: viewers,
+    views: viewers,
     worse: 1,
   },
   'current-average-bitrate': {
     displayName: 'Current Average Bitrate',
     part: ({ bitrateSum }) => bitrateSum,
     whole: ({ bitrateMs }) => bitrateMs,
+    views: viewers,
     worse: -1,
   },
   'video-startup-failure-percentage': {
     displayName: 'Current Video Startup Failure Percentage',
     part: ({ startupFailures }) => startupFailures,
     whole: attempts,
+    views: attempts,
     worse: 1,
   },
 } as const satisfies Record<string, MonitoringMetric>;
@@ -185,13 +194,9 @@ export const sumCounts = (all: Iterable<PointCounts>): PointCounts => {
   return sum;
 };
 
-/**
- * How much a group adds to what is wrong: by how much its value is worse than that of all views,
- * times its share of them. 0 when it is not worse.
- */
+/** How much worse a group is than all views, times its views; below 0 when it is better. */
 export const negativeImpact = (id: MonitoringMetricId, group: PointCounts, all: PointCounts): number => {
-  const { whole, worse }: MonitoringMetric = monitoringMetrics[id];
+  const { views, worse }: MonitoringMetric = monitoringMetrics[id];
   const [value, overall] = [metricValue(id, group), metricValue(id, all)];
-  if (value === null || overall === null) return 0;
-  return Math.max(worse * (value - overall) * (whole(group) / whole(all)), 0);
+  return value === null || overall === null || worse === 0 ? 0 : worse * (value - overall) * views(group);
 };

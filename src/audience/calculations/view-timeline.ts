@@ -9,7 +9,9 @@ export type TimedView = Pick<
   'started_at' | 'seen_at' | 'ended_at' | 'is_startup_failure' | 'is_playback_failure' | 'video_startup_time' | 'events'
 >;
 
-/** A state from `fromMs` to `toMs` (exclusive), in milliseconds since 1970 by the server's clock. */
+/**
+ * A state from `fromMs` to `toMs` (exclusive), in milliseconds since 1970 by the server's clock.
+ */
 export interface StateSpan {
   readonly state: ViewState;
   readonly fromMs: number;

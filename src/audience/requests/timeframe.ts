@@ -6,7 +6,7 @@ import type { Query } from './query-values.js';
 const DURATION = /^(0*[1-9]\d{0,8}):(seconds|minutes|hours|days|weeks)$/;
 const SECONDS_OF = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 } as const;
 /** The end of the year 9999. Whoever sends milliseconds learns of it. */
-const MAX_SECONDS = 253_402_300_799;
+export const MAX_SECONDS = 253_402_300_799;
 
 /** The last 24 hours: the time frame of a request that names none. */
 export const lastDay = (now: Date): Window => {

@@ -5,7 +5,9 @@ import type { Window } from '../../domain/usage/list-delivery-usage.js';
 import { viewsOf } from './filter-views.js';
 import { eachView } from './view-pages.js';
 
-/** What was watched: all views of an asset, of a playback ID or of a video, as its page names it. */
+/**
+ * What was watched: all views of an asset, of a playback ID or of a video, as its page names it.
+ */
 export interface WatchedTarget {
   readonly environmentId: string;
   readonly dimension: 'asset_id' | 'playback_id' | 'video_id';
@@ -48,4 +50,4 @@ export const eachWatchedRanges = (
   db: Queryable,
   target: WatchedTarget,
   each: (ranges: readonly ViewRange[]) => void,
-): Promise<void> => eachView(watchedViews(db, target), 'started_at', ['ranges'], ({ ranges }) => each(ranges));
+): Promise<void> => eachView(watchedViews(db, target).select('ranges'), 'started_at', ({ ranges }) => each(ranges));

@@ -24,7 +24,7 @@ export const masterArtifact = (asset: MasterRow): Artifact | undefined =>
     ? undefined
     : {
         kind: 'master',
-        assetId: asset.id,
+        ownerId: asset.id,
         version: asset.master_id,
         file: asset.resolution_tier === 'audio-only' ? 'master.m4a' : 'master.mp4',
       };
@@ -46,7 +46,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** A file of shots. */
 export const shotsArtifact = (shots: Pick<Row<'shots'>, 'asset_id' | 'order_id'>, file: string): Artifact => ({
   kind: 'shots',
-  assetId: shots.asset_id,
+  ownerId: shots.asset_id,
   version: shots.order_id,
   file,
 });

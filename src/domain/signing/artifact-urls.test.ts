@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Artifact, ArtifactUrls } from './artifact-urls.js';
 
 const urls = new ArtifactUrls('secret', () => 'https://stream.example.net');
-const master: Artifact = { kind: 'master', assetId: 'asset', version: 'order', file: 'master.mp4' };
+const master: Artifact = { kind: 'master', ownerId: 'asset', version: 'order', file: 'master.mp4' };
 const manifest: Artifact = { ...master, kind: 'shots', file: 'manifest.json' };
 const EXPIRES = 1_767_312_060;
 const before = new Date((EXPIRES - 1) * 1000);
@@ -31,7 +31,7 @@ test('and for this file of this order alone', () => {
   const { expires, signature } = partsOf(urls.urlOf(master, EXPIRES));
   const others: Partial<Artifact>[] = [
     { kind: 'shots' },
-    { assetId: 'other' },
+    { ownerId: 'other' },
     { version: 'other' },
     { file: 'master.m4a' },
   ];

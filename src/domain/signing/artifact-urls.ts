@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KinoraError } from '../../lib/errors.js';
 
-/** A file that belongs to an asset but is not reached through a playback ID. */
+/** A file that is not reached through a playback ID. */
 export interface Artifact {
-  readonly kind: 'master' | 'shots' | 'robots';
-  readonly assetId: string;
+  readonly kind: 'master' | 'shots' | 'robots' | 'views';
+  /** Of the asset that it belongs to, or of the environment whose views it has. */
+  readonly ownerId: string;
   /** Identifies the order that the file was made for: a later order has other URLs. */
   readonly version: string;
   /** The file name, such as `master.mp4`. */
@@ -30,11 +31,11 @@ export class ArtifactUrls {
 
   /** Absolute. */
   urlOf(artifact: Artifact, expiresAtSeconds: number): string {
-    const { kind, assetId, file } = artifact;
+    const { kind, ownerId, file } = artifact;
     const signature = this.#sign(artifact, String(expiresAtSeconds));
     return kind === 'master'
-      ? `${this.#baseUrl()}/master/${assetId}/${signature}/${file}?expires=${expiresAtSeconds}`
-      : `${this.#baseUrl()}/artifacts/${kind}/${assetId}/${file}?expires=${expiresAtSeconds}&sig=${signature}`;
+      ? `${this.#baseUrl()}/master/${ownerId}/${signature}/${file}?expires=${expiresAtSeconds}`
+      : `${this.#baseUrl()}/artifacts/${kind}/${ownerId}/${file}?expires=${expiresAtSeconds}&sig=${signature}`;
   }
 
   /**
@@ -52,9 +53,9 @@ export class ArtifactUrls {
       throw new KinoraError('forbidden', { messages: ['Signature has expired'] });
   }
 
-  #sign({ kind, assetId, version, file }: Artifact, expires: string): string {
+  #sign({ kind, ownerId, version, file }: Artifact, expires: string): string {
     return createHmac('sha256', this.#key)
-      .update(JSON.stringify([kind, assetId, version, file, expires]))
+      .update(JSON.stringify([kind, ownerId, version, file, expires]))
       .digest('base64url');
   }
 }

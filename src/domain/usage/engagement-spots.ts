@@ -20,7 +20,9 @@ export interface Spot {
 
 /** With fewer parts, smoothing would make all of them alike. */
 const MIN_SMOOTHED = 6;
-/** A hot spot has at least this many times the mean, and a cold one at most the mean divided by it. */
+/**
+ * A hot spot has at least this many times the mean, and a cold one at most the mean divided by it.
+ */
 const FACTOR = 1.25;
 /** Parts on each side that a part is averaged with, as a share of all. */
 const RADIUS = 1 / 80;

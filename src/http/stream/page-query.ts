@@ -19,7 +19,6 @@ const OF_PAGE = new Set([
   'muted',
   'loop',
   'poster',
-  'tracking',
 ]);
 
 export interface PageTokens {

@@ -30,16 +30,13 @@ const liveStateOf = (playable: Playable): '' | 'live' | 'dvr' | 'ended' => {
   return hasEnded ? '' : 'dvr';
 };
 
-/**
- * Everything comes from this server; images may come from the base of image URLs, and reports of
- * views go to the host for them.
- */
-const policy = ({ imageUrl, dataHost }: Pick<PageDeps, 'imageUrl' | 'dataHost'>): string =>
+/** Everything comes from this server; images may come from the base of image URLs. */
+const policy = (imageUrl: string | undefined): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `connect-src 'self'${dataHost ? ` ${dataHost}` : ''}`,
+    "connect-src 'self'",
     `img-src 'self' data:${imageUrl ? ` ${new URL(imageUrl).origin}` : ''}`,
     // hls.js creates the elements of text tracks with an empty file as their URL.
     "media-src 'self' blob: data:",
@@ -73,10 +70,6 @@ interface PageDeps {
   readonly template: string;
   readonly originOf: (request: FastifyRequest) => string;
   readonly imageUrl: string | undefined;
-  /** The page reports how its video plays. */
-  readonly isTracking: boolean;
-  /** The host that receives reports of views, if it is another one. */
-  readonly dataHost: string | undefined;
 }
 
 type Request = FastifyRequest<{ Querystring: Query }>;
@@ -90,7 +83,7 @@ export class PlayerPage {
   }
 
   async send(request: Request, reply: FastifyReply, playbackId: string): Promise<FastifyReply> {
-    const { template, isTracking, dataHost = '' } = this.#deps;
+    const { template, imageUrl } = this.#deps;
     const tokens = pageTokens(request.query);
     request.query.token = tokens.playback;
     const { status, errored, reason = '', playable, keySystems } = await this.#stateOf(request, reply, playbackId);
@@ -102,9 +95,6 @@ export class PlayerPage {
       live: playable ? liveStateOf(playable) : '',
       keySystems: keySystems?.join(' ') ?? '',
       licenseToken: (keySystems && tokens.license) ?? '',
-      environment: (isTracking && playable?.environmentId) || '',
-      videoId: playable?.liveStreamId ?? playable?.assetId ?? '',
-      dataHost,
       ...(playable
         ? await this.#extras(request, playable, source)
         : { title: DEFAULT_TITLE, poster: '', storyboard: '', chapters: '', head: '' }),
@@ -115,7 +105,7 @@ export class PlayerPage {
     return reply
       .code(status)
       .headers({
-        'content-security-policy': policy(this.#deps),
+        'content-security-policy': policy(imageUrl),
         'referrer-policy': 'strict-origin-when-cross-origin',
         'x-content-type-options': 'nosniff',
       })

@@ -36,10 +36,6 @@ export interface StreamDeps {
   readonly streamUrl?: string;
   /** The base of image URLs, if it is another one. */
   readonly imageUrl?: string;
-  /** Whether the player page reports how its video plays. */
-  readonly isTracking: boolean;
-  /** The host that receives what the page reports, if it is another one. */
-  readonly dataHost?: string;
   /** Whether a header is that of an edge, which counts what it sends. */
   readonly isEdge?: (header: unknown) => boolean;
 }
@@ -52,10 +48,7 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     await app.register(player.routes);
     const originOf = (request: FastifyRequest): string => streamUrl ?? requestedOrigin(request) ?? '';
     const { template } = player;
-    const { isTracking, dataHost } = deps;
-    const page = new PlayerPage({
-      ...{ opener, playables, access, contentKeys, template, originOf, imageUrl, isTracking, dataHost },
-    });
+    const page = new PlayerPage({ opener, playables, access, contentKeys, template, originOf, imageUrl });
     const oembed = new Oembed({ playables, access, originOf, imageUrl });
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
     const liveEncryption = new LiveEncryption({ contentKeys, streamUrl, logger: deps.logger });

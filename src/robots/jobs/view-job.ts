@@ -11,7 +11,7 @@ const RESULT_LIFETIME_MS = 7 * 24 * 3600_000;
 /** A file that a job has written. */
 export const resultArtifact = (job: Pick<Job, 'id' | 'asset_id'>, file: string): Artifact => ({
   kind: 'robots',
-  assetId: job.asset_id,
+  ownerId: job.asset_id,
   version: job.id,
   file: `${job.id}.${file}`,
 });

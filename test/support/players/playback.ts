@@ -155,7 +155,6 @@ export const startPlayback = async ({
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
           contentKeys: deferredKeys,
-          isTracking: false,
         }),
       );
       await scope.register(

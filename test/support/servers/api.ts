@@ -6,6 +6,7 @@ import Mux from '@mux/mux-node';
 import type { FastifyPluginAsync } from 'fastify';
 import { wireFormat } from '#kinora/api/wire-format.js';
 import { audienceRoutes } from '#kinora/audience/routes/audience-routes.js';
+import { exportRoutes } from '#kinora/audience/routes/view-export.js';
 import type { Database } from '#kinora/db/database.js';
 import { getInstallationSecret } from '#kinora/db/tables/server/installation.js';
 import { bootstrap } from '#kinora/domain/access/bootstrap.js';
@@ -114,6 +115,8 @@ export const startApi = async ({
       sessions: uploadSessions,
       urls: new UploadUrls(await getInstallationSecret(database.queryable), () => origin),
     },
+    // Of exports, which have URLs like those of viewers.
+    streamPlugin: exportRoutes(domain),
     ...options,
   });
   const undocumented = watchResponses(app);
