@@ -4,12 +4,10 @@ import { type MetricId, metrics } from './metrics.js';
 import type { ViewSelection } from './requests/view-selection.js';
 import { type ComparisonTotals, readMetricValues, readTotals } from './tables/metric-values.js';
 
-/** All metrics that belong to the time at which views end; the totals have the others. */
-const endedMetrics = metricGroups
-  .flatMap(({ score, items }) => [...(score ? [score] : []), ...items])
-  .map((id) => metrics[id]);
-
-/** The values of all metrics with their default measurements. */
+/**
+ * The values of all metrics with their default measurements. Reads one group after the other, so
+ * that other queries of the embedded database get their turn.
+ */
 export const compareMetrics = async (
   db: Queryable,
   environmentId: string,
@@ -21,6 +19,11 @@ export const compareMetrics = async (
 }> => {
   const started = await readTotals(db, environmentId, selection, 'started_at');
   const ended = await readTotals(db, environmentId, selection, 'ended_at');
-  const values = await readMetricValues(db, environmentId, endedMetrics, selection);
-  return { started, ended, values: new Map(endedMetrics.map(({ id }, at) => [id, values[at]!])) };
+  const values = new Map<MetricId, number | null>();
+  for (const { score, items } of metricGroups) {
+    const group = [...(score ? [score] : []), ...items].map((id) => metrics[id]);
+    const read = await readMetricValues(db, environmentId, group, selection);
+    for (const [at, { id }] of group.entries()) values.set(id, read[at]!);
+  }
+  return { started, ended, values };
 };

@@ -2,33 +2,14 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Measurement, Metric } from '../metrics.js';
 import { metricValue, quotientParts } from './view-values.js';
 
-/** A metric of one view, as expressions in SQL. */
-export interface MetricParts {
-  readonly value: RawBuilder<number | null>;
-  /** Of a quotient: the mean of views is the sum of `part` by the sum of `whole`. */
-  readonly quotient:
-    | { readonly part: RawBuilder<number | null>; readonly whole: RawBuilder<number | null> }
-    | undefined;
-}
-
-/** The parts of a metric in rows of `video_view`. */
-export const partsOf = ({ id, source }: Metric): MetricParts => ({
-  value: metricValue(id),
-  quotient:
-    typeof source !== 'string' && 'quotient' in source ? quotientParts(source.quotient, source.factor) : undefined,
-});
-
 /**
  * The value of a metric for a group of views. When none of them has one: 0 for counts and sums,
  * otherwise null.
  */
-export const aggregate = (
-  { source }: Metric,
-  measurement: Measurement,
-  { value, quotient }: MetricParts,
-): RawBuilder<number | null> => {
+export const aggregate = ({ id, source }: Metric, measurement: Measurement): RawBuilder<number | null> => {
   if (source === 'views') return sql`count(*)::float8`;
   if (source === 'viewers') return sql`count(distinct video_view.viewer_id)::float8`;
+  const value = metricValue(id);
   switch (measurement) {
     case 'median':
       return sql`percentile_cont(0.5) within group (order by ${value})`;
@@ -38,8 +19,11 @@ export const aggregate = (
       return sql`count(${value})::float8`;
     case 'sum':
       return sql`coalesce(sum(${value}), 0)::float8`;
-    case 'avg':
-      return quotient ? sql`(sum(${quotient.part}) / nullif(sum(${quotient.whole}), 0))` : sql`avg(${value})::float8`;
+    case 'avg': {
+      if (!('quotient' in source)) return sql`avg(${value})::float8`;
+      const { part, whole } = quotientParts(source.quotient, source.factor);
+      return sql`(sum(${part}) / nullif(sum(${whole}), 0))`;
+    }
   }
 };
 

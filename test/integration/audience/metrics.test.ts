@@ -1,9 +1,11 @@
+import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
 import { compareMetrics } from '#kinora/audience/compare-metrics.js';
 import { type Measurement, type MetricId, measurementsOf, metricIds, metrics } from '#kinora/audience/metrics.js';
 import { intervalStarts, stepOf } from '#kinora/audience/requests/granularity.js';
 import type { ViewSelection } from '#kinora/audience/requests/view-selection.js';
 import { listDimensionValues, listErrors, listTraceElements } from '#kinora/audience/tables/dimension-values.js';
+import { endedViewsOf } from '#kinora/audience/tables/filter-views.js';
 import {
   type BreakdownValue,
   readBreakdown,
@@ -198,8 +200,8 @@ describeOnBothEngines('metrics of views', (database) => {
       { name: 'Other', type: 'development', videoQuality: 'basic' },
       systemClock,
     );
-    views = randomViews({ environmentId, count: 1200, until: UNTIL, days: 3, seed: 33 });
-    const foreign = randomViews({ environmentId: other.id, count: 200, until: UNTIL, days: 3, seed: 7 });
+    views = randomViews({ environmentId, count: 700, until: UNTIL, days: 3, seed: 33 });
+    const foreign = randomViews({ environmentId: other.id, count: 100, until: UNTIL, days: 3, seed: 7 });
     await insertViews(db, [...views, ...foreign]);
     for (const time of ['started_at', 'ended_at'] as const) {
       const [from, to] = selection.timeframe;
@@ -513,6 +515,19 @@ describeOnBothEngines('metrics of views', (database) => {
       values: [],
       total: 2,
     });
+  });
+
+  it.each([
+    ['ended_at', 'video_view_ended'],
+    ['started_at', 'video_view_started'],
+  ] as const)('finds a day by %s in the index', async (time, index) => {
+    const plan = await database().transaction(async (tx) => {
+      await sql`set local enable_seqscan = off`.execute(tx);
+      return endedViewsOf(tx, environmentId, selection, time).select('watch_time').explain();
+    });
+    const lines = plan.map((row) => row['QUERY PLAN']).join('\n');
+    expect(lines).toContain(index);
+    expect(lines).toMatch(new RegExp(`Index Cond: .*environment_id = .*${time} >= .*${time} < `));
   });
 
   it('counts the errors that views ended with', async () => {
