@@ -21,6 +21,12 @@ export interface PageData {
   /** Key systems with a license URL, separated by spaces. */
   readonly keySystems: string;
   readonly licenseToken: string;
+  /** The ID of the environment, which reports of views name; empty if none are wanted. */
+  readonly environment: string;
+  /** The ID of the asset or live stream. */
+  readonly videoId: string;
+  /** The host that receives reports, if it is another one. */
+  readonly dataHost: string;
 }
 
 /** An element of the page by its `id`; `player.html` has them all. */

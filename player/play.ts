@@ -6,6 +6,7 @@ import { LiveEdge } from './live-edge.js';
 import { CATCH_UP_RATE } from './menus.js';
 import { messageFor, showMessage, UNPLAYABLE, UNSUPPORTED } from './message.js';
 import { page, root } from './page-data.js';
+import { type ReportFailure, reportView } from './report-view.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -23,7 +24,11 @@ const RECOVERY_MS = 60_000;
 /** Playback that has come so close to the end of a broadcast has reached it. */
 const END_SECONDS = 1;
 
-const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
+/** The codes of `MediaError`, which other players report too. */
+const codeOf = (type: ErrorTypes): number =>
+  type === ErrorTypes.NETWORK_ERROR ? 2 : type === ErrorTypes.MEDIA_ERROR ? 3 : 4;
+
+const startHls = (video: HTMLVideoElement, startSeconds: number, failed: ReportFailure): Hls => {
   const hls = new Hls({
     // Segments are fragmented MP4, which leaves little to do: a worker only delays the first frame.
     enableWorker: false,
@@ -57,6 +62,7 @@ const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
     }
     if (lost && type === ErrorTypes.NETWORK_ERROR) return lost();
     hls.destroy();
+    failed({ code: codeOf(type), message: response?.code ? `${details} ${response.code}` : details });
     const isUnsupported = details === ErrorDetails.KEY_SYSTEM_NO_ACCESS;
     showMessage(isUnsupported ? UNSUPPORTED : messageFor(response?.code));
   });
@@ -65,7 +71,7 @@ const startHls = (video: HTMLVideoElement, startSeconds: number): Hls => {
   return hls;
 };
 
-const startNatively = (video: HTMLVideoElement, startSeconds: number): void => {
+const startNatively = (video: HTMLVideoElement, startSeconds: number, failed: ReportFailure): void => {
   const lost =
     page.live === ''
       ? undefined
@@ -78,8 +84,9 @@ const startNatively = (video: HTMLVideoElement, startSeconds: number): void => {
           () => false,
         );
   video.addEventListener('error', () => {
-    if (lost && video.error?.code === MediaError.MEDIA_ERR_NETWORK) lost();
-    else showMessage(UNPLAYABLE);
+    if (lost && video.error?.code === MediaError.MEDIA_ERR_NETWORK) return lost();
+    failed({ code: video.error?.code ?? 4, message: video.error?.message ?? '' });
+    showMessage(UNPLAYABLE);
   });
   video.addEventListener('loadedmetadata', () => {
     if (startSeconds > 0) video.currentTime = startSeconds;
@@ -99,8 +106,10 @@ export const play = (settings: Settings): void => {
   video.muted = settings.isMuted;
   video.loop = settings.isLooping && page.live === '';
   if (settings.showsPoster && page.poster !== '') video.poster = page.poster;
-  const hls = isNative ? undefined : startHls(video, settings.startSeconds);
-  if (isNative) startNatively(video, settings.startSeconds);
+  const failed: ReportFailure = (failure) => report(failure);
+  const hls = isNative ? undefined : startHls(video, settings.startSeconds, failed);
+  if (isNative) startNatively(video, settings.startSeconds, failed);
+  const report = reportView(video, hls, settings);
   const edge = page.live === '' ? undefined : new LiveEdge(video, hls, settings.startSeconds === 0);
   addControls(video, hls, edge);
   // Browsers may refuse autoplay; the viewer can then use the controls.

@@ -25,7 +25,12 @@ test.each([
   ['poster=/a.jpg', false, true, true],
 ])('?%s, framed: %j', (query, isFramed, isAutoplaying, showsPoster) => {
   const settings = readSettings(new URLSearchParams(query), isFramed);
-  expect(settings).toEqual({ startSeconds: 0, isAutoplaying, isMuted: false, isLooping: false, showsPoster });
+  const otherwise = { startSeconds: 0, isMuted: false, isLooping: false, isTracking: true };
+  expect(settings).toEqual({ ...otherwise, isAutoplaying, showsPoster });
+});
+
+test('nothing is reported of a page that does not want it', () => {
+  expect(readSettings(new URLSearchParams('tracking=false'), false).isTracking).toBe(false);
 });
 
 test('a parameter without a value switches on', () => {

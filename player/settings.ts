@@ -6,6 +6,8 @@ export interface Settings {
   readonly isLooping: boolean;
   /** A video that starts at once shows its first frame sooner than a poster. */
   readonly showsPoster: boolean;
+  /** How the video plays may be reported to the server. */
+  readonly isTracking: boolean;
 }
 
 /** Seconds of `90`, `90.5`, `90s`, `1m30s` or `1h2m3s`; 0 for anything else. */
@@ -35,5 +37,6 @@ export const readSettings = (query: URLSearchParams, isFramed: boolean): Setting
     isMuted: readSwitch(query, 'muted', false),
     isLooping: readSwitch(query, 'loop', false),
     showsPoster: !isAutoplaying || query.has('poster'),
+    isTracking: readSwitch(query, 'tracking', true),
   };
 };

@@ -14,6 +14,8 @@ export interface Session {
   readonly stream_url: string;
   /** The base of images, likewise. */
   readonly image_url: string;
+  /** The host to which players report views. */
+  readonly data_host: string;
 }
 
 export type Credentials = { readonly link: string } | { readonly token_id: string; readonly token_secret: string };

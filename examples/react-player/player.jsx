@@ -1,8 +1,12 @@
 import Hls from 'hls.js';
+import mux from 'mux-embed';
 import { useEffect, useRef, useState } from 'react';
 
-/** Plays a playback ID with hls.js, or with the browser itself where that is not supported (iPhone). */
-export function Player({ server, playbackId, token }) {
+/**
+ * Plays a playback ID with hls.js, or with the browser itself where that is not supported (iPhone).
+ * With the ID of its environment, views are reported to Kinora.
+ */
+export function Player({ server, playbackId, token, environmentId }) {
   const video = useRef(null);
   const [problem, setProblem] = useState('');
   const query = token ? `?token=${token}` : '';
@@ -10,16 +14,28 @@ export function Player({ server, playbackId, token }) {
 
   useEffect(() => {
     setProblem('');
-    if (!Hls.isSupported()) {
-      video.current.src = playlist;
-      return undefined;
+    const hls = Hls.isSupported() ? new Hls() : undefined;
+    if (environmentId) {
+      mux.monitor(video.current, {
+        beaconCollectionDomain: new URL(server).host,
+        disableCookies: true,
+        respectDoNotTrack: true,
+        hlsjs: hls,
+        Hls,
+        data: { env_key: environmentId },
+      });
     }
-    const hls = new Hls();
-    hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && setProblem(details));
-    hls.loadSource(playlist);
-    hls.attachMedia(video.current);
-    return () => hls.destroy();
-  }, [playlist]);
+    if (hls) {
+      hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && setProblem(details));
+      hls.loadSource(playlist);
+      hls.attachMedia(video.current);
+    } else video.current.src = playlist;
+    const watched = video.current;
+    return () => {
+      watched.mux?.destroy();
+      hls?.destroy();
+    };
+  }, [server, playlist, environmentId]);
 
   return (
     <figure>

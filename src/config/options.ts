@@ -524,6 +524,13 @@ export const options = {
     section: 'Audience',
     doc: 'Name of a header, such as `CF-IPCountry`, in which a trusted proxy names the country of a viewer by its two letters. Views have no country if it is not set.',
   },
+  playerTracking: {
+    kind: boolean,
+    variable: 'KINORA_PLAYER_TRACKING',
+    section: 'Audience',
+    default: 'true',
+    doc: 'Whether the player page reports to this server how its video plays. It sets no cookie, and reports nothing for viewers whose browsers ask for that with Do Not Track or Global Privacy Control.',
+  },
   logLevel: {
     kind: oneOf('debug', 'info', 'warn', 'error'),
     variable: 'KINORA_LOG_LEVEL',

@@ -39,6 +39,8 @@ export interface AppDeps extends DomainContext {
   /** Configured URLs that differ from the API's. */
   readonly streamUrl?: string;
   readonly imageUrl?: string;
+  /** The host that receives reports of views, if it is not that of playback URLs. */
+  readonly dataHost?: string;
   /**
    * Where encoders send live streams, RTMPS first; empty if this server receives none. `hostname`
    * is that of the request, for servers without a configured URL.

@@ -73,6 +73,9 @@ interface Audience {
   readonly fileRoutes: FastifyPluginAsync;
   /** What players report. */
   readonly collectorRoute: FastifyPluginAsync;
+  /** Adds views that have ended to the roll-ups. */
+  readonly sums: Pick<HourlyWork, 'start' | 'stop'>;
+  readonly purge: HourlyWork;
   /** What viewers played of an asset; undefined when no view of it is known. */
   findWatched(asset: { readonly id: string; readonly environment_id: string }): Promise<WatchedVideo | undefined>;
 }

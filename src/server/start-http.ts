@@ -62,6 +62,7 @@ export const startHttp = async (
     strictFields: config.strictFields,
     streamUrl: streamUrlOf(config),
     imageUrl: imageUrlOf(config),
+    dataHost: config.dataHost,
     ingestUrls: (hostname) => ingestUrlsOf(config, parts.live.ports, hostname),
     srtServer: (hostname) => srtServerOf(config, parts.live.ports, hostname),
     rateLimits: {
@@ -184,6 +185,8 @@ const viewerRoutes = (base: Base, parts: Parts, samplePath: string): NonNullable
         isEdge,
         streamUrl,
         imageUrl,
+        isTracking: config.playerTracking,
+        dataHost: config.dataHost,
       }),
     );
     await app.register(licenseRoutes({ playables, access, contentKeys, services, budgets }));

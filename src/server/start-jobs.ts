@@ -151,4 +151,9 @@ export const startJobs = async (base: Base, parts: Parts, localUrl: string, node
     robotsPurge.start();
     phases.push({ name: 'purge of robots jobs', end: () => robotsPurge.stop() });
   }
+  const { sums, purge } = parts.audience;
+  sums.start();
+  phases.push({ name: 'sums of views', end: () => sums.stop() });
+  purge.start();
+  phases.push({ name: 'purge of views', end: () => purge.stop() });
 };

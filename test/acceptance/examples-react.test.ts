@@ -61,6 +61,7 @@ afterAll(async () => {
 const browser = useBrowser();
 
 let playbackId: string;
+let environmentId: string;
 
 it('Next.js: makes an upload for the browser, and a page with the player', async () => {
   const { POST } = await vite.ssrLoadModule('/app/api/uploads/route.js');
@@ -78,15 +79,22 @@ it('Next.js: makes an upload for the browser, and a page with the player', async
   const page = renderToStaticMarkup(await Watch({ params: Promise.resolve({ id: assetId }) }));
   expect(page).toContain('<h1>Untitled</h1>');
   expect(page).toContain(`<mux-player src="${server.url}/${playbackId}.m3u8"`);
+  ({ environment_id: environmentId } = await kinora().system.utilities.whoami());
+  expect(page).toContain(`env-key="${environmentId}" beacon-collection-domain="${new URL(server.url).host}"`);
   const { default: Home } = await vite.ssrLoadModule('/app/page.jsx');
   expect(renderToStaticMarkup(createElement(Home))).toContain('type="file"');
 });
 
 it('React: plays, and says what is wrong', async () => {
   const { page, watched } = await browser.open();
-  await page.goto(`${site.url}/?server=${server.url}&id=${playbackId}`);
+  // The only host to which mux-embed reports without a certificate.
+  const local = server.url.replace('127.0.0.1', 'localhost');
+  const report = page.waitForResponse(`${local}/`);
+  await page.goto(`${site.url}/?server=${local}&id=${playbackId}&environment=${environmentId}`);
   await page.evaluate(() => document.querySelector('video')!.play());
   await page.waitForFunction(() => document.querySelector('video')!.currentTime > 0.5);
+  expect((await report).request().postData()).toContain(`"ake":"${environmentId}"`);
+  expect((await report).ok()).toBe(true);
   expect(watched.problems).toEqual([]);
   watched.expected = /404|manifestLoadError/;
   await page.goto(`${site.url}/?server=${server.url}&id=${'x'.repeat(40)}`);

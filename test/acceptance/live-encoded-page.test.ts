@@ -8,13 +8,7 @@ import { useBrowser } from '../support/players/browser.js';
 import { readFrames } from '../support/players/chromium.js';
 import { type Publisher, startPublisher } from '../support/processes/publisher.js';
 import { freePort } from '../support/servers/free-port.js';
-import {
-  cleanUpServers,
-  makeDataDir,
-  type ServerProcess,
-  startServer,
-  until,
-} from '../support/servers/server-process.js';
+import { cleanUpServers, makeDataDir, type ServerProcess, startServer } from '../support/servers/server-process.js';
 import { api } from '../support/wire/create-asset.js';
 
 const SECONDS = 24;
@@ -65,10 +59,10 @@ test('a page plays on where encoded segments follow recorded ones', async () => 
     data: { stream_key: string; playback_ids: { id: string }[] };
   };
   const id = data.playback_ids[0]!.id;
-  publisher = startPublisher(`rtmp://127.0.0.1:${rtmpPort}/app/${data.stream_key}`, ['-re', '-i', file, '-c', 'copy']);
-  await until('it is on air', async () => (await fetch(`${server.url}/${id}.m3u8`)).status === 200);
+  // A page that is open plays from the beginning, before what is encoded.
   const { page, watched } = await browser.open({ expected: /./, viewport: { width: 320, height: 180 } });
   await page.goto(`${server.url}/${id}?muted`);
+  publisher = startPublisher(`rtmp://127.0.0.1:${rtmpPort}/app/${data.stream_key}`, ['-re', '-i', file, '-c', 'copy']);
   await page.waitForFunction(() => (document.querySelector('video')?.readyState ?? 0) > 2);
   await readFrames(page);
   await page.waitForFunction((last) => window.playedFrames.some(({ counter }) => counter > last), LAST_FRAME, {

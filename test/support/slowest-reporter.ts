@@ -5,8 +5,8 @@ const LONG_MS = 5 * 60_000;
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * Prints at the end which files took longest, and meanwhile which ones take long and why tests fail:
- * a run that is stopped from outside shows what it waited for.
+ * Prints at the end which files took longest, and meanwhile which ones take long and why tests
+ * fail: a run that is stopped from outside shows what it waited for.
  */
 export default class SlowestReporter implements Reporter {
   /** The files and tests that run now, by ID: an end may come with another object. */

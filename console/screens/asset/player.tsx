@@ -54,13 +54,13 @@ export const PlayerProvider = ({ children }: { readonly children: ReactNode }): 
   return <PlayerContext value={slot}>{children}</PlayerContext>;
 };
 
-/** The player page, from the console's own origin. */
+/** The player page, from the console's own origin. Whoever looks at it here is no viewer. */
 export const PlayerFrame = ({ url, title }: { readonly url: string; readonly title: string }): ReactNode => {
   const { attach } = usePlayerSlot();
   return (
     <iframe
       className="stage"
-      src={url}
+      src={`${url}${url.includes('?') ? '&' : '?'}tracking=false`}
       title={`Player of ${title}`}
       allow="autoplay; fullscreen; picture-in-picture; encrypted-media"
       onLoad={({ currentTarget }) => attach(currentTarget)}

@@ -1,5 +1,6 @@
 import { joinApiParts } from '../../api/openapi/api-part.js';
 import { annotationsApi } from './annotations-api.js';
+import { collectorApi } from './collector-api.js';
 import { engagementApi } from './engagement-api.js';
 import { metricsApi } from './metrics-api.js';
 import { monitoringApi } from './monitoring-api.js';
@@ -13,4 +14,5 @@ export const audienceApi = joinApiParts(
   monitoringApi,
   engagementApi,
   annotationsApi,
+  collectorApi,
 );

@@ -19,9 +19,8 @@ export interface PartialView {
   readonly id: string;
   /** The number of the newest event in its view. */
   sequence: number;
-  /** Playback was requested. Players that only wait for that also report. */
-  isStarted: boolean;
-  startedAtMs: number;
+  /** Undefined until playback was requested. Players that only wait for that also report. */
+  startedAtMs: number | undefined;
   seenAtMs: number;
   /** Set by the end of a view, until something follows it. */
   endedAtMs: number | undefined;
@@ -56,8 +55,7 @@ export const mergeViews = (view: PartialView, other: PartialView): void => {
     sessionId: newer.sessionId ?? older.sessionId,
     error: newer.error ?? older.error,
     ranges: newer.ranges.length > 0 ? newer.ranges : older.ranges,
-    isStarted: view.isStarted || other.isStarted,
-    startedAtMs: Math.min(view.startedAtMs, other.startedAtMs),
+    startedAtMs: earlier(view.startedAtMs, other.startedAtMs),
     seenAtMs: Math.max(view.seenAtMs, other.seenAtMs),
     sequence: Math.max(view.sequence, other.sequence),
   };
@@ -67,6 +65,9 @@ export const mergeViews = (view: PartialView, other: PartialView): void => {
   const excess = view.events.length - MAX_EVENTS;
   if (excess > 0) view.events.splice(MAX_EVENTS - 1, excess);
 };
+
+const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 const mergeValues = <V>(values: Map<string, V>, others: ReadonlyMap<string, V>, areNewer: boolean): void => {
   for (const [name, value] of others) {

@@ -13,6 +13,8 @@ const MAX_BEACON_VIEWS = 20;
 const MAX_TEXT = 1000;
 const MAX_URL = 2000;
 const MAX_NAME = 64;
+/** An index has at most 2,700 bytes for a row. */
+const MAX_ID = 255;
 const MAX_MESSAGE = 500;
 /** More than 300 ranges of a day have. */
 const MAX_RANGES_TEXT = 10_000;
@@ -89,21 +91,21 @@ const readEvent = (fields: Fields, shiftMs: number, nowMs: number): PartialView 
   const time = timeOf(fields[eventKeys.time]);
   const viewStart = fields[eventKeys.viewStart];
   const watchedMs = boundedInteger(fields[eventKeys.watchTime]) ?? 0;
-  // An end of the view tells its start, if its first report is lost.
+  const isStarted = viewStart !== undefined || STARTED.has(name);
+  // Without its first report, a view began at least so long ago.
   const startedAtMs = viewStart === undefined ? time - watchedMs : timeOf(viewStart);
   const playhead = boundedInteger(fields[eventKeys.playhead]) ?? 0;
   const view: PartialView = {
     environmentId,
     id,
     sequence: boundedInteger(fields[eventKeys.sequence]) ?? 0,
-    isStarted: viewStart !== undefined || STARTED.has(name),
-    startedAtMs: Math.min(Math.max(startedAtMs, nowMs - DAY_MS), nowMs),
+    startedAtMs: isStarted ? Math.min(Math.max(startedAtMs, nowMs - DAY_MS), nowMs) : undefined,
     // By the event: reports arrive in any order.
     seenAtMs: Math.min(time, nowMs),
     endedAtMs: name === 'viewend' ? Math.min(time, nowMs) : undefined,
     playbackId: playbackIdOf(fields),
-    viewerId: boundedText(fields[eventKeys.userId] ?? fields[eventKeys.viewerId], MAX_TEXT),
-    sessionId: boundedText(fields[eventKeys.viewSession], MAX_TEXT),
+    viewerId: boundedText(fields[eventKeys.userId] ?? fields[eventKeys.viewerId], MAX_ID),
+    sessionId: boundedText(fields[eventKeys.viewSession], MAX_ID),
     error: name === 'error' ? errorOf(fields) : undefined,
     dimensions: new Map(),
     details: new Map(),

@@ -197,7 +197,8 @@ export class ViewCollector {
     try {
       unwritten = await placeViews(views, (ids) => findPlaybackEnvironments(database.queryable, ids));
       const written = await writeViews({ database, clock, logger }, unwritten);
-      for (const [key, view] of unwritten) if (!view.isStarted && !written.has(key)) this.#unstarted.set(key, view);
+      for (const [key, view] of unwritten)
+        if (view.startedAtMs === undefined && !written.has(key)) this.#unstarted.set(key, view);
     } catch (error) {
       // They wait together with what has arrived since.
       for (const view of unwritten.values()) this.#keep(view);

@@ -54,8 +54,8 @@ const rowOf = (view: PartialView, errorIdOf: (error: ReportedError) => number | 
   return {
     environment_id: view.environmentId!,
     id: view.id,
-    is_started: view.isStarted,
-    started_at: new Date(view.startedAtMs),
+    is_started: view.startedAtMs !== undefined,
+    started_at: new Date(view.startedAtMs ?? view.seenAtMs),
     seen_at: new Date(view.seenAtMs),
     ended_at: view.endedAtMs === undefined ? null : new Date(view.endedAtMs),
     playback_id: view.playbackId ?? null,
@@ -65,7 +65,8 @@ const rowOf = (view: PartialView, errorIdOf: (error: ReportedError) => number | 
     dimensions: Object.fromEntries(view.dimensions),
     details: Object.fromEntries(view.details),
     ranges: view.ranges,
-    events: view.events.toSorted(([, a], [, b]) => a - b),
+    // A player may have been ready for long.
+    events: view.events.filter(([, time]) => time >= (view.startedAtMs ?? 0)).toSorted(([, a], [, b]) => a - b),
     is_playback_failure: view.error?.isFailure ?? false,
     is_business_exception: view.error?.isBusinessException ?? false,
     ...Object.fromEntries(view.metrics),

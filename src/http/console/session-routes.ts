@@ -34,6 +34,7 @@ export const sessionRoutes = (
     api_url: apiUrl(),
     stream_url: deps.streamUrl ?? apiUrl(),
     image_url: deps.imageUrl ?? apiUrl(),
+    data_host: deps.dataHost ?? new URL(deps.streamUrl ?? apiUrl()).host,
   });
 
   const open = async (body: unknown): Promise<string> => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { ownPoster, pageTokens, playlistQuery, withQuery } from './page-query.js';
 
 test('the playlist gets its token and what it understands', () => {
-  const url = '/id?max_resolution=720p&autoplay&t=5&thumbnail-token=b&playback-token=a&poster=%2Fx&drm-token=c';
+  const url =
+    '/id?max_resolution=720p&autoplay&t=5&thumbnail-token=b&playback-token=a&poster=%2Fx&tracking=0&drm-token=c';
   expect(pageTokens({ 'playback-token': 'a', 'drm-token': 'c' })).toMatchObject({ playback: 'a', license: 'c' });
   expect(pageTokens({ token: 'b', 'playback-token': 'a' }).playback).toBe('b');
   expect(playlistQuery(url, 'a&')).toBe('?max_resolution=720p&token=a%26');

@@ -19,6 +19,7 @@ const OF_PAGE = new Set([
   'muted',
   'loop',
   'poster',
+  'tracking',
 ]);
 
 export interface PageTokens {

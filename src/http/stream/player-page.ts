@@ -30,13 +30,16 @@ const liveStateOf = (playable: Playable): '' | 'live' | 'dvr' | 'ended' => {
   return hasEnded ? '' : 'dvr';
 };
 
-/** Everything comes from this server; images may come from the base of image URLs. */
-const policy = (imageUrl: string | undefined): string =>
+/**
+ * Everything comes from this server; images may come from the base of image URLs, and reports of
+ * views go to the host for them.
+ */
+const policy = ({ imageUrl, dataHost }: Pick<PageDeps, 'imageUrl' | 'dataHost'>): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "connect-src 'self'",
+    `connect-src 'self'${dataHost ? ` ${dataHost}` : ''}`,
     `img-src 'self' data:${imageUrl ? ` ${new URL(imageUrl).origin}` : ''}`,
     // hls.js creates the elements of text tracks with an empty file as their URL.
     "media-src 'self' blob: data:",
@@ -70,6 +73,10 @@ interface PageDeps {
   readonly template: string;
   readonly originOf: (request: FastifyRequest) => string;
   readonly imageUrl: string | undefined;
+  /** The page reports how its video plays. */
+  readonly isTracking: boolean;
+  /** The host that receives reports of views, if it is another one. */
+  readonly dataHost: string | undefined;
 }
 
 type Request = FastifyRequest<{ Querystring: Query }>;
@@ -83,7 +90,7 @@ export class PlayerPage {
   }
 
   async send(request: Request, reply: FastifyReply, playbackId: string): Promise<FastifyReply> {
-    const { template, imageUrl } = this.#deps;
+    const { template, isTracking, dataHost = '' } = this.#deps;
     const tokens = pageTokens(request.query);
     request.query.token = tokens.playback;
     const { status, errored, reason = '', playable, keySystems } = await this.#stateOf(request, reply, playbackId);
@@ -95,6 +102,9 @@ export class PlayerPage {
       live: playable ? liveStateOf(playable) : '',
       keySystems: keySystems?.join(' ') ?? '',
       licenseToken: (keySystems && tokens.license) ?? '',
+      environment: (isTracking && playable?.environmentId) || '',
+      videoId: playable?.liveStreamId ?? playable?.assetId ?? '',
+      dataHost,
       ...(playable
         ? await this.#extras(request, playable, source)
         : { title: DEFAULT_TITLE, poster: '', storyboard: '', chapters: '', head: '' }),
@@ -105,7 +115,7 @@ export class PlayerPage {
     return reply
       .code(status)
       .headers({
-        'content-security-policy': policy(imageUrl),
+        'content-security-policy': policy(this.#deps),
         'referrer-policy': 'strict-origin-when-cross-origin',
         'x-content-type-options': 'nosniff',
       })

@@ -36,6 +36,10 @@ export interface StreamDeps {
   readonly streamUrl?: string;
   /** The base of image URLs, if it is another one. */
   readonly imageUrl?: string;
+  /** Whether the player page reports how its video plays. */
+  readonly isTracking: boolean;
+  /** The host that receives what the page reports, if it is another one. */
+  readonly dataHost?: string;
   /** Whether a header is that of an edge, which counts what it sends. */
   readonly isEdge?: (header: unknown) => boolean;
 }
@@ -48,7 +52,10 @@ export const streamRoutes = (deps: StreamDeps): FastifyPluginAsync => {
     await app.register(player.routes);
     const originOf = (request: FastifyRequest): string => streamUrl ?? requestedOrigin(request) ?? '';
     const { template } = player;
-    const page = new PlayerPage({ opener, playables, access, contentKeys, template, originOf, imageUrl });
+    const { isTracking, dataHost } = deps;
+    const page = new PlayerPage({
+      ...{ opener, playables, access, contentKeys, template, originOf, imageUrl, isTracking, dataHost },
+    });
     const oembed = new Oembed({ playables, access, originOf, imageUrl });
     const playlists = new Playlists({ playables, contentKeys, streamUrl });
     const liveEncryption = new LiveEncryption({ contentKeys, streamUrl, logger: deps.logger });

@@ -80,6 +80,11 @@ it('makes a signed link that plays until it expires', async () => {
   await page.getByRole('button', { name: 'Add a public playback ID' }).click();
   await page.getByRole('button', { name: 'Embed code' }).click();
   expect(await page.getByRole('region', { name: 'embed code' }).textContent()).toContain('<iframe');
+  const { data } = await (await api(server, 'GET', '/system/v1/whoami')).json();
+  const muxPlayer = (await page.getByRole('region', { name: 'code for Mux Player' }).textContent())!;
+  expect(muxPlayer).toContain('metadata-video-title="Harbour walk"');
+  expect(muxPlayer).toContain(`env-key="${data.environment_id}"`);
+  expect(muxPlayer).toContain(`beacon-collection-domain="${new URL(server.url).host}"`);
 });
 
 it('makes a file and the master; the buttons become links', async () => {

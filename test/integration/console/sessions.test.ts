@@ -38,6 +38,7 @@ describe('a link', () => {
       api_url: api.origin,
       stream_url: api.origin,
       image_url: api.origin,
+      data_host: new URL(api.origin).host,
     });
     const again = await openSession(api, { link }, elsewhere());
     expect(again.headers.get('set-cookie')).toBeNull();

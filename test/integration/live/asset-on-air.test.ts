@@ -83,7 +83,7 @@ test('clips are cut out of what is recorded so far', { timeout: 180_000 }, async
   const stream = await station.create();
   const publisher = station.publish(stream, { path });
   const assetId = await station.untilActive(stream);
-  await station.untilSegments(stream.playback_ids[0]!.id, 7);
+  await station.untilSegments(await station.recordingId(assetId), 7);
 
   const url = `mux://assets/${assetId}`;
   const post = (times: object) =>

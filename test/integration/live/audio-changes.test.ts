@@ -25,12 +25,13 @@ test.each([
   ['another rate and more channels', ['-c:a', 'aac', '-ar', '44100', '-ac', '1'], STEREO],
   ['audio after none', ['-an'], STEREO],
   ['no audio any more', STEREO, ['-an']],
-])('an encoder comes back with %s', { timeout: 60_000 }, async (_name, ...sessions) => {
+])('an encoder comes back with %s', async (_name, ...sessions) => {
   const file = await fixture('long.mp4');
   const stream = await station.create({ latency_mode: 'standard', reconnect_window: 60 });
   for (const audio of sessions) {
     const args = ['-i', file, '-t', String(SESSION_SECONDS), '-c:v', 'copy', ...audio];
-    await startPublisher(`rtmp://127.0.0.1:${station.rtmpPort}/app/${stream.stream_key}`, args).output;
+    const url = `rtmp://127.0.0.1:${station.rtmpPort}/app/${stream.stream_key}`;
+    await station.untilRead(stream, () => startPublisher(url, args));
   }
   const { active_asset_id: assetId } = await station.retrieve(stream);
   await api(station.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`);

@@ -40,8 +40,7 @@ describe('a server that is killed', () => {
     await restart();
     expect(await station.told(stream.id)).toEqual(['created', 'connected', 'disconnected']);
     expect(await station.retrieve(stream)).not.toHaveProperty('active_asset_id');
-    await station.publish(stream).output;
-    const assetId = (await station.retrieve(stream)).active_asset_id!;
+    const assetId = await station.sendAll(stream);
     await complete(stream);
     expect(await station.counters(await station.untilPlanned(assetId))).toHaveLength(SESSION_FRAMES);
   });
@@ -77,15 +76,13 @@ describe('a server that is killed', () => {
 
   it('while it waits for the encoder: nothing is missing', async () => {
     const stream = await station.create();
-    await station.publish(stream).output;
-    const { id } = stream.playback_ids[0]!;
+    const id = await station.recordingId(await station.sendAll(stream));
     await station.untilSegments(id, SESSION_FRAMES / 30);
     const before = await station.segments(id);
     await restart();
     await until('it can be played', async () => (await fetch(`${station.server.url}/${id}.m3u8`)).status === 200);
     expect(await station.segments(id)).toEqual(before);
-    await station.publish(stream).output;
-    const assetId = (await station.retrieve(stream)).active_asset_id!;
+    const assetId = await station.sendAll(stream);
     await complete(stream);
     const counters = await station.counters(await station.untilPlanned(assetId));
     expect(counters).toHaveLength(2 * SESSION_FRAMES);
@@ -100,7 +97,7 @@ describe('a server that is killed', () => {
     expect(await station.server.stop()).toBe(0);
     await encoder.output;
     await station.start();
-    await station.publish(stream).output;
+    await station.sendAll(stream);
     await complete(stream);
     const asset = await station.untilPlanned(assetId);
     const times = asset.recording_times as { duration: number; type: string }[];
@@ -119,8 +116,7 @@ describe('a server that is killed', () => {
 
   it.each([0, 4, 12, 30, 60])('while a recording ends, %i ms after the request', async (ms) => {
     const stream = await station.create();
-    await station.publish(stream).output;
-    const assetId = (await station.retrieve(stream)).active_asset_id!;
+    const assetId = await station.sendAll(stream);
     const request = complete(stream).catch(() => undefined);
     await pause(ms);
     await restart();
@@ -147,9 +143,9 @@ describe('a server that is killed', () => {
 
   it('loses at most the last second of a broadcast when its machine loses power as well', async () => {
     const stream = await station.create();
-    const { id } = stream.playback_ids[0]!;
     const encoder = station.publish(stream, { loops: true });
     const assetId = await station.untilActive(stream);
+    const id = await station.recordingId(assetId);
     await station.untilSegments(id, 6);
     const before = (await station.segments(id)).length;
     await station.server.kill();
@@ -159,7 +155,7 @@ describe('a server that is killed', () => {
     await until('it can be played', async () => (await fetch(`${station.server.url}/${id}.m3u8`)).status === 200);
     // Synced each second; the last segment may be incomplete.
     expect((await station.segments(id)).length).toBeGreaterThanOrEqual(before - 3);
-    await station.publish(stream).output;
+    await station.sendAll(stream);
     await complete(stream);
     const counters = await station.counters(await station.untilPlanned(assetId));
     const start = breaksIn(counters).at(-1) ?? 0;

@@ -268,7 +268,7 @@ describe('RTMPS', () => {
   });
 
   it('counts connections until they are closed, whatever they speak', async () => {
-    const { server } = await start({ tls: tlsFiles(), limits: { connectionsPerAddress: 1, publishTimeoutMs: 1000 } });
+    const { server } = await start({ tls: tlsFiles(), limits: { connectionsPerAddress: 1, publishTimeoutMs: 3000 } });
     const silent = connectTcp(server.port, '127.0.0.1');
     await once(silent, 'connect');
     await once(connectTcp(server.port, '127.0.0.1').resume(), 'close');

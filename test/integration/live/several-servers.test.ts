@@ -133,9 +133,9 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
 
   it('goes on at another server when its own is killed, in the same asset', async () => {
     const stream = await second.create();
-    const { id } = stream.playback_ids[0]!;
     first.publish(stream, { loops: true });
     const assetId = await second.untilActive(stream);
+    const id = await second.recordingId(assetId);
     await second.untilSegments(id, 5);
     const url = second.playlistUrl(id);
     const before = parseLivePlaylist(await (await fetch(url)).text());
@@ -261,8 +261,9 @@ describe.runIf(swiftPath !== undefined && hasPostgres())('live streams with seve
     first.publish(stream, { loops: true });
     await until('it is connected elsewhere', async () => (await first.told(stream.id)).at(-1) === 'recording');
     expect((await first.retrieve(stream)).active_asset_id).toBe(assetId);
+    const recording = await first.recordingId(assetId);
     const versions = async (station: LiveStation): Promise<number> =>
-      new Set((await station.segments(id)).map((uri) => /v=.*/.exec(uri)?.[0])).size;
+      new Set((await station.segments(recording)).map((uri) => /v=.*/.exec(uri)?.[0])).size;
     await until('both see its segments', async () => (await versions(first)) === 3 && (await versions(second)) === 3);
 
     // The API of a server that has neither.

@@ -57,7 +57,7 @@ it('brings each frame unchanged to other live streams and services, also to one 
     ],
   })) as WithTargets;
   const [copyId, wholeId, lateId, forbiddenId, srtId] = stream.simulcast_targets.map(({ id }) => id);
-  const publisher = station.publish(stream, { loops: 1 });
+  const publisher = station.publish(stream, { loops: true });
   await until('the late one is tried', async () => (await told(lateId!)).includes('errored normal'));
   const late = await startListener(ports[1], 'late');
   await until('it receives the stream', async () => (await told(lateId!)).includes('broadcasting'));
@@ -69,6 +69,11 @@ it('brings each frame unchanged to other live streams and services, also to one 
     ['errored', 'fatal'],
     ['errored', 'fatal'],
   ]);
+  const segments = SESSION_FRAMES / 30;
+  const recording = await station.recordingId(await station.untilActive(other));
+  await until('the file has begun again', async () => (await station.segments(recording)).length > segments);
+  // It sends what it has, and ends.
+  publisher.process.kill('SIGINT');
   await Promise.all([publisher.output, whole.ended, late.ended]);
   await until('all are idle', async () => (await told(lateId!)).at(-1) === 'idle');
   expect(await told(copyId!)).toEqual(['created', 'starting', 'broadcasting', 'idle']);
@@ -80,13 +85,15 @@ it('brings each frame unchanged to other live streams and services, also to one 
   const [sent, received, rest] = await Promise.all(
     [station.file, pathOf('whole'), pathOf('late')].map(readSentPackets),
   );
-  const twice = (packets: readonly SentPacket[]): string[] => [...digests(packets), ...digests(packets)];
+  const again = ({ length }: readonly SentPacket[], packets: readonly SentPacket[]): string[] =>
+    Array.from({ length }, (_, at) => packets[at % packets.length]!.digest);
   expect(received!.video.slice(0, sent!.video.length)).toEqual(sent!.video);
   expect(received!.audio.slice(0, sent!.audio.length)).toEqual(sent!.audio);
-  expect([digests(received!.video), digests(received!.audio)]).toEqual([twice(sent!.video), twice(sent!.audio)]);
+  expect(digests(received!.video)).toEqual(again(received!.video, sent!.video));
+  expect(digests(received!.audio)).toEqual(again(received!.audio, sent!.audio));
   expect(rest!.video[0]!.isKey).toBe(true);
   expect(rest!.video.length).toBeGreaterThan(30);
-  expect(digests(rest!.video)).toEqual(twice(sent!.video).slice(-rest!.video.length));
+  expect(digests(rest!.video)).toEqual(digests(received!.video).slice(-rest!.video.length));
 
   const warnings = (await eventsOf(station.server, stream.id)).filter(({ type }) => type.endsWith('.warning'));
   expect(warnings.map(({ data }) => (data.warning as { message: string }).message)).toEqual([
@@ -98,7 +105,7 @@ it('brings each frame unchanged to other live streams and services, also to one 
   const assetId = (await station.retrieve(other)).active_asset_id!;
   for (const { id } of [stream, other]) await api(station.server, 'PUT', `/video/v1/live-streams/${id}/complete`);
   expect(await station.counters(await station.untilPlanned(assetId))).toEqual(
-    Array.from({ length: 2 * SESSION_FRAMES }, (_, frame) => frame % SESSION_FRAMES),
+    received!.video.map((_, frame) => frame % SESSION_FRAMES),
   );
 });
 

@@ -269,12 +269,12 @@ describe('a server', () => {
     expect(await refused.output).toContain('Incorrect passphrase');
     expect(await station.told(stream.id)).not.toContain('connected');
 
-    const { output } = startPublisher(`${url}&linger=20`, args);
+    const sent = station.untilRead(stream, () => startPublisher(`${url}&linger=20`, args));
     const assetId = await station.untilActive(stream);
     expect(await station.retrieve(stream)).toMatchObject({ active_ingest_protocol: 'srt' });
     const playlist = await fetch(`${station.server.url}/${stream.playback_ids[0]!.id}.m3u8`);
     expect(playlist.status).toBe(200);
-    await output;
+    await sent;
     await api(station.server, 'PUT', `/video/v1/live-streams/${stream.id}/complete`);
     const asset = await station.untilPlanned(assetId);
     expect(asset).toMatchObject({ status: 'ready', ingest_type: 'live_srt' });
@@ -307,8 +307,9 @@ describe('a server', () => {
       ];
       const stream = await station.create({ simulcast_targets: targets });
       const publisher = station.publish(stream);
+      const sent = [stream, copy].map((one) => station.untilRead(one, () => publisher));
       const assetId = await station.untilActive(copy);
-      await Promise.all([publisher.output, serviceEnded]);
+      await Promise.all([...sent, serviceEnded]);
       const all = Array.from({ length: SESSION_FRAMES }, (_, frame) => frame);
       expect(readFrameCounters(path).map(({ counter }) => counter)).toEqual(all);
       for (const { id } of [stream, copy]) await api(station.server, 'PUT', `/video/v1/live-streams/${id}/complete`);

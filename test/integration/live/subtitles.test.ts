@@ -98,22 +98,33 @@ test('what is said is in segments of text while live, and in a final track after
     // A cue is in each segment in which it is displayed.
     return [...new Map((await Promise.all(files)).flat().map((cue) => [cue.startSeconds, cue])).values()];
   };
-  await until('both are heard', async () => (await cuesOf()).length >= SPOKEN.length);
-  for (const [at, { startSeconds }] of SPOKEN.entries()) {
-    const cue = (await cuesOf())[at]!;
-    expect(cue.text).toBe('trois mots dits');
-    expect(Math.abs(cue.startSeconds - startSeconds)).toBeLessThan(0.3);
-  }
+  // What a busy machine does not recognize in time has no text, but the file comes again.
+  const isAt = (cue: TimedText, seconds: number): boolean => {
+    const late = (cue.startSeconds - seconds) % SECONDS;
+    return Math.min(Math.abs(late), SECONDS - Math.abs(late)) < 0.3;
+  };
+  await until('both are heard', async () => {
+    const cues = await cuesOf();
+    return SPOKEN.every(({ startSeconds }) => cues.some((cue) => isAt(cue, startSeconds)));
+  });
+  expect(new Set((await cuesOf()).map((cue) => cue.text))).toEqual(new Set(['trois mots dits']));
 
   // A recognizer that hangs leaves segments without text, and delays nothing more than that.
   hear('hang');
   const heard = (await cuesOf()).length;
   const before = (await playlistOf(videoUrl)).segments.length;
   await until('the broadcast went on', async () => (await playlistOf(videoUrl)).segments.length >= before + 16);
-  const [listed, video] = [await playlistOf(url), await playlistOf(videoUrl)];
-  const complete = video.segments.filter((segment) => segment.uri !== undefined);
-  const lateSeconds = (complete.length - listed.segments.length) * SEGMENT_SECONDS;
-  expect(lateSeconds).toBeLessThanOrEqual(2 * TARGET_SECONDS + SEGMENT_SECONDS);
+  const look = async () => {
+    const listed = await playlistOf(url);
+    const complete = (await playlistOf(videoUrl)).segments.filter((segment) => segment.uri !== undefined);
+    return { listed, complete };
+  };
+  await until('text is hardly late', async () => {
+    const { listed, complete } = await look();
+    const lateSeconds = (complete.length - listed.segments.length) * SEGMENT_SECONDS;
+    return lateSeconds <= 2 * TARGET_SECONDS + SEGMENT_SECONDS;
+  });
+  const { listed, complete } = await look();
   expect(listed.segments.map(({ seconds }) => seconds)).toEqual(
     complete.slice(0, listed.segments.length).map(({ seconds }) => seconds),
   );

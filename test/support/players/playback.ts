@@ -155,6 +155,7 @@ export const startPlayback = async ({
           openRendition: (...of) => openRendition!(...of),
           deliveries: { count },
           contentKeys: deferredKeys,
+          isTracking: false,
         }),
       );
       await scope.register(

@@ -133,6 +133,29 @@ export class LiveStation {
     return publisher;
   }
 
+  /** So often the server has read an encoder to its end. */
+  async #endedSessions({ id }: Pick<WireLiveStream, 'id'>): Promise<number> {
+    return (await this.told(id)).filter((name) => name === 'disconnected').length;
+  }
+
+  /** Runs an encoder until it ends; a busy server has read all of it later. */
+  async untilRead(stream: WireLiveStream, run: () => Pick<Publisher, 'output'>): Promise<void> {
+    const before = await this.#endedSessions(stream);
+    await run().output;
+    await until('the session has ended', async () => (await this.#endedSessions(stream)) > before);
+  }
+
+  /** Sends its file once. The ID of the asset. */
+  async sendAll(stream: WireLiveStream): Promise<string> {
+    await this.untilRead(stream, () => this.publish(stream));
+    return (await this.retrieve(stream)).active_asset_id!;
+  }
+
+  /** The playback ID of a recording: its playlist keeps all segments, others half a minute. */
+  async recordingId(assetId: string): Promise<string> {
+    return (await getAsset(this.server, assetId)).playback_ids![0]!.id;
+  }
+
   /** The ID of its asset, once viewers can play it. */
   async untilActive(stream: WireLiveStream): Promise<string> {
     await until('the live stream is active', async () => (await this.retrieve(stream)).status === 'active');

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { shortId } from '../../../api/assets';
 import { addPlaybackId, deletePlaybackId, type PlaybackId } from '../../../api/playback-ids';
-import { usePermission, useSession } from '../../../api/session';
+import { type Session, usePermission, useSession } from '../../../api/session';
 import { Button } from '../../../ui/button';
 import { confirm } from '../../../ui/confirm';
 import { CodeBlock } from '../../../ui/copy';
@@ -33,6 +33,10 @@ interface PlaybackIdsProps {
 /** The code that puts the player into a page. */
 const embedCode = (url: string, { title, aspectRatio = '16:9' }: PlaybackIdsProps): string =>
   `<iframe src="${url}" title="${escapeHtml(title)}" style="width: 100%; aspect-ratio: ${aspectRatio.replace(':', ' / ')}; border: 0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen></iframe>`;
+
+/** The same with Mux Player, which would otherwise report to its maker. */
+const muxPlayerCode = (url: string, { data_host: host, environment }: Session, { title }: PlaybackIdsProps): string =>
+  `<mux-player src="${url}.m3u8" metadata-video-title="${escapeHtml(title)}" env-key="${environment.id}" beacon-collection-domain="${host}" disable-cookies></mux-player>`;
 
 /** Playback IDs, and with each what is needed to use it. */
 export const PlaybackIds = (props: PlaybackIdsProps): ReactNode => {
@@ -66,7 +70,8 @@ interface PlaybackIdProps {
 }
 
 const PlaybackIdSection = ({ playbackId, owner, mayWrite }: PlaybackIdProps): ReactNode => {
-  const { stream_url: base } = useSession();
+  const session = useSession();
+  const { stream_url: base } = session;
   const { id, policy } = playbackId;
   // One is told from another of the same policy, also by those who hear its name.
   const suffix = owner.playbackIds.length > 1 ? ` ${shortId(id)}` : '';
@@ -105,7 +110,16 @@ const PlaybackIdSection = ({ playbackId, owner, mayWrite }: PlaybackIdProps): Re
                 Embed code
               </Button>
             </div>
-            {isCodeShown && <CodeBlock text={embedCode(`${base}/${id}`, owner)} what={`embed code${suffix}`} />}
+            {isCodeShown && (
+              <>
+                <CodeBlock text={embedCode(`${base}/${id}`, owner)} what={`embed code${suffix}`} />
+                <CodeBlock
+                  text={muxPlayerCode(`${base}/${id}`, session, owner)}
+                  what={`code for Mux Player${suffix}`}
+                  title="Mux Player"
+                />
+              </>
+            )}
           </>
         ) : (
           <SignedLink playbackId={playbackId} />
