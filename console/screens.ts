@@ -44,8 +44,13 @@ interface Screen {
     readonly icon: ComponentType<{ readonly 'aria-hidden': boolean }>;
     /** Screens with the same name stand together. */
     readonly group: 'Content' | 'Observe' | 'Configure';
-    /** The permission without which there is nothing to see; `administer` for the whole server. */
-    readonly needs?: string;
+    /** Where it leads to; the path of the screen when absent. */
+    readonly path?: string;
+    /**
+     * The permission without which there is nothing to see, or several of which one is enough;
+     * `administer` for the whole server.
+     */
+    readonly needs?: string | readonly string[];
   };
 }
 
@@ -66,9 +71,12 @@ export const screens: readonly Screen[] = [
     navigation: { title: 'Events', icon: Activity, group: 'Observe', needs: 'system:read' },
   },
   {
-    path: '/usage',
-    component: lazy(() => import('./screens/usage/usage')),
-    navigation: { title: 'Usage', icon: ChartColumn, group: 'Observe', needs: 'video:read' },
+    path: '/audience/:part?',
+    component: lazy(() => import('./screens/audience/audience')),
+    navigation: {
+      ...{ title: 'Audience', icon: ChartColumn, group: 'Observe', path: '/audience' },
+      needs: ['data:read', 'video:read'],
+    },
   },
   {
     path: '/webhooks',

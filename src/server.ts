@@ -181,6 +181,7 @@ export class Kinora {
       context: parts.context,
       url: localUrl,
       pool: parts.pool,
+      readAudience: parts.audience.readStats,
       logTail: this.#logTail,
       cacheBytes: () => parts.cache.totalBytes,
       freeBytes: () => parts.diskSpace.freeBytes(),

@@ -3,8 +3,10 @@ import { Link, useLocation } from 'wouter';
 import { type Session, useSession } from '../api/session';
 import { screens } from '../screens';
 
-const mayOpen = ({ permissions, can_administer }: Session, needs: string | undefined): boolean =>
-  needs === undefined || (needs === 'administer' ? can_administer : permissions.includes(needs));
+const mayOpen = ({ permissions, can_administer }: Session, needs: string | readonly string[] = []): boolean => {
+  const all = [needs].flat();
+  return all.length === 0 || all.some((one) => (one === 'administer' ? can_administer : permissions.includes(one)));
+};
 
 /** The screens of the menu that the session may open, by group. */
 export const Navigation = (): ReactNode => {

@@ -68,8 +68,34 @@ export const formatBitRate = (bitsPerSecond: number): string => {
   return `${new Intl.NumberFormat(undefined, { maximumFractionDigits: digits }).format(bitsPerSecond / size)} ${unit}`;
 };
 
-const formatCount = (value: number): string => whole.format(value);
+export const formatCount = (value: number): string => whole.format(value);
 
 /** Such as "1 asset" and "20 assets". */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
+
+/** Such as "640 ms" and "2.3 s". */
+export const formatMilliseconds = (ms: number): string =>
+  ms < 1000
+    ? `${whole.format(Math.round(ms))} ms`
+    : `${new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(ms / 1000)} s`;
+
+/** A part of the whole, from 0 to 1, such as "0.4 %". */
+export const formatShare = (share: number): string =>
+  `${new Intl.NumberFormat(undefined, { maximumFractionDigits: share < 0.1 ? 2 : 0 }).format(100 * share)} %`;
+
+const hourOfDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const dayInUtc = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const shortDayInUtc = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+/** The time of the day. @param value seconds since 1970 */
+export const formatHour = (value: number): string => hourOfDay.format(value * 1000);
+export const formatTime = (value: number): string => timeOfDay.format(value * 1000);
+
+/** A day in UTC. @param value seconds since 1970 */
+export const formatDay = (value: number): string => dayInUtc.format(value * 1000);
+export const formatShortDay = (value: number): string => shortDayInUtc.format(value * 1000);
+
+/** As programs write it. @param value seconds since 1970 */
+export const writeTime = (value: number): string => new Date(value * 1000).toISOString();

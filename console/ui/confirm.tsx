@@ -1,6 +1,7 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { Button } from './button';
+import { CheckField } from './field';
 import { createStore } from './store';
 
 interface Question {
@@ -14,6 +15,8 @@ interface Question {
   readonly rejection?: string;
   /** Of the button; `danger` unless told. */
   readonly look?: 'primary' | 'danger';
+  /** Something that can be chosen with it; nobody has chosen it at first. */
+  readonly choice?: { readonly label: string; readonly onChange: (isChosen: boolean) => void };
 }
 
 interface Asked extends Question {
@@ -46,6 +49,12 @@ export const ConfirmDialog = (): ReactNode => {
         <AlertDialog.Popup className="dialog dialog-center">
           <AlertDialog.Title className="dialog-title">{question.title}</AlertDialog.Title>
           <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
+          {question.choice && (
+            <CheckField
+              label={question.choice.label}
+              onChange={({ target }) => question.choice?.onChange(target.checked)}
+            />
+          )}
           <div className="dialog-actions">
             <AlertDialog.Close className="button button-normal">{question.rejection ?? 'Cancel'}</AlertDialog.Close>
             <Button look={question.look ?? 'danger'} onClick={() => question.response(true)}>

@@ -14,7 +14,13 @@ import type { LogTail } from '../telemetry/log-tail.js';
 import { adminOperations } from './admin-operations.js';
 import type { ControlHandler } from './control-server.js';
 import { importOperations } from './import-operations.js';
-import { type FigureSources, readAv1Figures, readServerFigures, type ServerFigures } from './server-figures.js';
+import {
+  type AudienceStats,
+  type FigureSources,
+  readAv1Figures,
+  readServerFigures,
+  type ServerFigures,
+} from './server-figures.js';
 import { isSnapshot, SNAPSHOT } from './snapshot-name.js';
 
 /** What `doctor` asks the running server. */
@@ -55,6 +61,7 @@ interface ControlDeps extends FigureSources {
   readonly url: string;
   readonly pool: Pick<MediaPool, 'sandbox' | 'sandboxAdvice'>;
   readonly speech: string | undefined;
+  readonly readAudience: (from: Date) => Promise<AudienceStats>;
   /** Absent when the server is part of another program. */
   readonly logTail: LogTail | undefined;
 }
@@ -93,7 +100,10 @@ export const createControlHandlers = (deps: ControlDeps): Readonly<Record<string
     /** The URL of a new link that signs in to the console once. */
     'console link': async (): Promise<string> =>
       consoleLinkUrl(config.publicUrl ?? url, await createConsoleLink(database, systemClock)),
-    stats: () => readServerFigures(deps),
+    stats: async ({ since }: { since: string }): Promise<ServerFigures & { audience: AudienceStats }> => ({
+      ...(await readServerFigures(deps)),
+      audience: await deps.readAudience(new Date(since)),
+    }),
     /** Lines of the log after a position; with `wait` it answers once there are some. */
     logs: async ({ after, wait }: { after: number; wait: boolean }, closed): Promise<LogLines> => {
       if (!logTail) throw new KinoraError('unavailable', { messages: ['The log of this server cannot be read.'] });

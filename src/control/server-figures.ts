@@ -27,6 +27,24 @@ export interface ServerFigures {
   readonly disk_free_bytes: number;
 }
 
+/** Views of all environments. Times in milliseconds, null where nobody watched. */
+export interface AudienceStats {
+  /** ISO 8601. */
+  readonly since: string;
+  readonly views: number;
+  readonly viewers_now: number;
+  /** In the last 24 hours. */
+  readonly viewers_peak: number;
+  readonly watch_time_ms: number;
+  readonly startup_time_median_ms: number | null;
+  readonly startup_time_p95_ms: number | null;
+  /** The part of the watch time that was spent waiting, from 0 to 1. */
+  readonly rebuffer_percentage: number | null;
+  readonly playback_failures: number;
+  /** Most views first. */
+  readonly top_assets: readonly { readonly id: string; readonly title: string | null; readonly views: number }[];
+}
+
 export interface FigureSources {
   readonly database: Database;
   readonly config: Pick<Config, 'cacheSizeBytes'>;

@@ -1,6 +1,7 @@
 import { ViewCollector } from '../audience/beacons/view-collector.js';
 import { findWatched } from '../audience/find-watched.js';
 import { purgeViews } from '../audience/purge-views.js';
+import { readAudienceStats } from '../audience/read-stats.js';
 import { audienceRoutes } from '../audience/routes/audience-routes.js';
 import { collectorRoute } from '../audience/routes/collector-route.js';
 import { exportRoutes } from '../audience/routes/view-export.js';
@@ -26,6 +27,7 @@ export const connectAudience = (
       logger,
       'removal of old views failed, retrying in an hour',
     ),
+    readStats: (from) => readAudienceStats(context, from),
     findWatched: async ({ id, environment_id: environmentId }) => {
       const timeframe = [0, Math.ceil(clock.now().getTime() / 1000) + 1] as const;
       const target = { environmentId, dimension: 'asset_id', id, timeframe } as const;

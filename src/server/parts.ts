@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { SegmentStore } from '../cache/segment-store.js';
 import type { Config } from '../config/options.js';
+import type { AudienceStats } from '../control/server-figures.js';
 import type { Database } from '../db/database.js';
 import type { AssetHook, DomainContext } from '../domain/context.js';
 import type { ContentKeys } from '../domain/drm/content-keys.js';
@@ -71,6 +72,7 @@ interface Audience {
   readonly apiExtension: ApiExtension;
   /** Below the stream URL. */
   readonly fileRoutes: FastifyPluginAsync;
+  readStats(from: Date): Promise<AudienceStats>;
   /** What players report. */
   readonly collectorRoute: FastifyPluginAsync;
   /** Adds views that have ended to the roll-ups. */

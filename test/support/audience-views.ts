@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '#kinora/db/database.js';
+import { openDatabase } from '#kinora/db/open-database.js';
+import { listEnvironments } from '#kinora/db/tables/server/environment.js';
+import { quietLogger } from './logger.js';
 
 /** A view as its row has it; times in milliseconds, those of the day since 1970. */
 export interface SeededView {
@@ -81,4 +84,18 @@ export const seedError = async (
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;
+};
+
+/** Seeds the default environment of a server that is stopped. */
+export const seedDataDir = async (
+  dataDir: string,
+  seed: (database: Database, environmentId: string) => Promise<void>,
+): Promise<void> => {
+  const database = await openDatabase({ dataDir, logger: quietLogger });
+  try {
+    const [environment] = await listEnvironments(database.queryable);
+    await seed(database, environment!.id);
+  } finally {
+    await database.close();
+  }
 };

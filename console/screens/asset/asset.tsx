@@ -2,7 +2,7 @@ import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { type Asset, assetQuery, titleOf } from '../../api/assets';
-import { usePermission } from '../../api/session';
+import { usePermission, useSession } from '../../api/session';
 import { Button } from '../../ui/button';
 import { Loaded, Loading, Page } from '../../ui/page';
 import { PartLinks } from '../../ui/part-links';
@@ -37,8 +37,10 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
   const [, navigate] = useLocation();
   const mayWrite = usePermission('video:write');
   const { deleteAssets, progress } = useDeleteAssets(() => navigate('/assets'));
-  const shown = assetParts.find(({ path }) => path === (part ?? '')) ?? assetParts[0]!;
-  const Part = shown.component;
+  const { permissions } = useSession();
+  const parts = assetParts.filter(({ needs }) => needs === undefined || permissions.includes(needs));
+  const shown = parts.find(({ path }) => path === (part ?? '')) ?? parts[0]!;
+  const { component: Part, below: Below } = shown;
   const [query] = useSearchParams();
   const Tool = shown.besideQuery === undefined || query.has(shown.besideQuery) ? shown.beside : undefined;
   return (
@@ -64,7 +66,14 @@ const AssetPage = ({ asset, part }: AssetPageProps): ReactNode => {
       >
         <div className="asset-body">
           <Stage asset={asset} />
-          <PartLinks label="Parts of the asset" base={`/assets/${asset.id}`} parts={assetParts} shown={shown.path} />
+          {Below && (
+            <div className="below-stage">
+              <Suspense fallback={<Loading />}>
+                <Below asset={asset} />
+              </Suspense>
+            </div>
+          )}
+          <PartLinks label="Parts of the asset" base={`/assets/${asset.id}`} parts={parts} shown={shown.path} />
           {Tool && (
             <div className="beside">
               <Suspense fallback={<Loading />}>

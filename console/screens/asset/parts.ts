@@ -13,6 +13,10 @@ interface AssetPart {
   readonly beside?: PartComponent;
   /** `beside` is shown while the query has this parameter; always when absent. */
   readonly besideQuery?: string;
+  /** Below the player, as wide as it is. */
+  readonly below?: PartComponent;
+  /** The permission without which there is nothing to see. */
+  readonly needs?: string;
 }
 
 /**
@@ -33,6 +37,13 @@ export const assetParts: readonly AssetPart[] = [
     title: 'Poster and clips',
     component: lazy(() => import('./frames/frames')),
     beside: lazy(() => import('./frames/frame-tool')),
+  },
+  {
+    path: 'audience',
+    title: 'Audience',
+    component: lazy(() => import('./audience/audience')),
+    below: lazy(() => import('./audience/retention')),
+    needs: 'data:read',
   },
   { path: 'files', title: 'Files', component: lazy(() => import('./files/files')) },
   { path: 'api', title: 'API', component: lazy(() => import('./api/api')) },

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Asset, deleteAsset, titleOf } from '../../api/assets';
+import { deleteViewsOf } from '../../api/audience';
 import { ApiError } from '../../api/client';
 import { queryClient } from '../../api/query-client';
 import { countOf } from '../../lib/format';
@@ -18,10 +19,17 @@ export const useDeleteAssets = (onDeleted: () => void): DeleteAssets => {
   const [progress, setProgress] = useState<number>();
   const deleteAssets: DeleteAssets['deleteAssets'] = async (assets) => {
     const what = assets.length === 1 ? `“${titleOf(assets[0]!)}”` : countOf(assets.length, 'asset');
+    let deletesViews = false;
     const isConfirmed = await confirm({
       title: `Delete ${what}?`,
       text: `${assets.length === 1 ? 'Its' : 'Their'} files are removed within minutes, and players stop at once. This cannot be undone.`,
       action: 'Delete',
+      choice: {
+        label: `Also delete ${assets.length === 1 ? 'its' : 'their'} views`,
+        onChange: (isChosen) => {
+          deletesViews = isChosen;
+        },
+      },
     });
     if (!isConfirmed) return;
     try {
@@ -31,6 +39,7 @@ export const useDeleteAssets = (onDeleted: () => void): DeleteAssets => {
           // Another one deleted it meanwhile.
           if (!(error instanceof ApiError && error.status === 404)) throw error;
         });
+        if (deletesViews) await deleteViewsOf(id);
       }
       notify(`Deleted ${what}.`);
       onDeleted();

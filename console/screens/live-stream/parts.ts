@@ -19,6 +19,7 @@ export const liveParts: readonly LivePart[] = [
   { path: '', title: 'Encoder', component: lazy(() => import('./encoder')) },
   { path: 'playback', title: 'Playback', component: lazy(() => import('./playback')) },
   { path: 'recordings', title: 'Recordings', component: lazy(() => import('./recordings')) },
+  { path: 'audience', title: 'Audience', component: lazy(() => import('./audience')), needs: 'data:read' },
   { path: 'simulcast', title: 'Simulcast', component: lazy(() => import('./simulcast')) },
   { path: 'settings', title: 'Settings', component: lazy(() => import('./settings')) },
   { path: 'events', title: 'Events', component: lazy(() => import('./events')), needs: 'system:read' },

@@ -36,4 +36,13 @@ export const overviewExamples = {
     live_streams: [{ id: LIVE_STREAM_ID, title: 'Council meeting', viewers: 2 }],
     points: [{ time: STARTED_AT, viewers: 3 }],
   },
+  AssetRetention: {
+    views: 42,
+    duration: 10_000,
+    points: [
+      { time: 0, watching: 1, plays: 1.1 },
+      { time: 1000, watching: 0.95, plays: 0.97 },
+    ],
+    hotspots: [{ start_ms: 4000, end_ms: 6000, score: 1 }],
+  },
 };

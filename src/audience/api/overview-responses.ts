@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { id } from '../../api/schemas/response.js';
 import type { AudienceFigures, AudiencePoint } from '../calculations/summarize.js';
 import type { Overview, TitledFigures, ValueFigures } from '../read-overview.js';
+import type { AssetRetention } from '../read-retention.js';
 import type { CurrentViewers } from '../read-viewers.js';
 
 const { Array: List, Boolean: Flag, Enum, Integer, Null, Number: Numeric, Object: Fields, String: Text, Union } = Type;
@@ -163,4 +164,35 @@ export const serializeCurrentViewers = ({ now, liveStreams, points }: CurrentVie
   now,
   live_streams: liveStreams,
   points: points.map(({ time, viewers }) => ({ time: secondsOf(time), viewers })),
+});
+
+export const RetentionResponse = Fields(
+  {
+    views: count('Views that played something'),
+    duration: milliseconds('Length of the asset, or of what was watched of it'),
+    points: List(
+      Fields({
+        time: milliseconds('Where the part starts'),
+        watching: Numeric({ description: 'The share of the views that played some of the part, from 0 to 1' }),
+        plays: Numeric({ description: 'How often a view played the part on average' }),
+      }),
+      { description: 'Parts of equal length: one per second, but at least 10 and at most 1,000' },
+    ),
+    hotspots: List(
+      Fields({
+        start_ms: Integer({ description: 'Start of the hotspot, in milliseconds' }),
+        end_ms: Integer({ description: 'End of the hotspot (exclusive), in milliseconds' }),
+        score: Numeric({ description: 'How often it was played, as a share of the part that was played most' }),
+      }),
+      { description: 'The parts that views play far more often than others, most played first' },
+    ),
+  },
+  { title: 'AssetRetention', description: 'How many views still watch at each time of an asset' },
+);
+
+export const serializeRetention = ({ views, durationMs, points, hotspots }: AssetRetention) => ({
+  views,
+  duration: durationMs,
+  points: points.map(({ timeMs, ...point }) => ({ time: timeMs, ...point })),
+  hotspots,
 });

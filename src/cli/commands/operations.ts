@@ -1,12 +1,11 @@
 import type { LogLines } from '../../control/control-handlers.js';
-import type { ServerFigures } from '../../control/server-figures.js';
 import { isKinoraError, KinoraError } from '../../lib/errors.js';
 import { isId } from '../../lib/ids.js';
 import { administer } from '../support/administer.js';
 import { askServer } from '../support/ask-server.js';
-import { blobSettings, type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
-import { printError, printFields, printJsonLine, printRows } from '../support/print.js';
-import { storedSize } from '../support/stored-size.js';
+import { type Command, dataSettings, json, textOf, wholeNumberOf } from '../support/command.js';
+import { printError, printJsonLine, printRows } from '../support/print.js';
+import { stats } from './stats.js';
 
 const DEFAULT_JOBS = 100;
 const DEFAULT_LINES = 20;
@@ -50,46 +49,6 @@ const jobs: Command = {
       job.finished_at ?? '-',
       job.error?.messages.join(' ') ?? '-',
     ]);
-    return 0;
-  },
-};
-
-const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
-
-const stats: Command = {
-  summary: 'print figures of the running server: assets, their size, jobs, cache, disk and memory',
-  args: [],
-  flags: json,
-  settings: ['dataDir', ...blobSettings],
-  examples: ['kinora stats', 'kinora stats --json'],
-  run: async ({ config, flags }) => {
-    const figures = {
-      ...(await askServer<ServerFigures>(config.dataDir, 'stats')),
-      // The server may have the bucket's credentials in its environment alone.
-      ...(await storedSize(config).catch(() => ({ stored_bytes: null, source_bytes: null }))),
-    };
-    const counts = (state: string): string =>
-      figures.jobs
-        .filter((job) => job.state === state)
-        .map(({ queue, count }) => `${count} ${queue}`)
-        .join(', ') || '0';
-    printFields(flags, figures, {
-      version: figures.version,
-      'process ID': `${figures.pid}`,
-      'running for': `${figures.uptime_seconds} s`,
-      memory: gigabytes(figures.memory_bytes),
-      assets: `${figures.assets.ready} ready, ${figures.assets.preparing} preparing, ${figures.assets.errored} errored`,
-      'stored files':
-        figures.stored_bytes === null
-          ? 'unknown: the bucket cannot be listed with these settings'
-          : `${gigabytes(figures.stored_bytes)}, of which ${gigabytes(figures.source_bytes)} are sources`,
-      'active jobs': counts('active'),
-      'queued jobs': counts('queued'),
-      'webhook lag': `${Math.floor(figures.webhook_lag_seconds)} s`,
-      AV1: `${gigabytes(figures.av1.delivered_bytes)} delivered in 30 days, about ${gigabytes(figures.av1.saved_bytes)} saved`,
-      'segment cache': `${gigabytes(figures.cache_bytes)} of ${gigabytes(figures.cache_limit_bytes)}`,
-      'free disk space': gigabytes(figures.disk_free_bytes),
-    });
     return 0;
   },
 };

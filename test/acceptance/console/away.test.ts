@@ -102,8 +102,8 @@ it('a screen whose file cannot be loaded leaves the others usable', async () => 
   const server = await boot();
   try {
     const { page } = await openConsole(browser, server);
-    await page.route(/\/console\/files\/usage-.*\.js$/, (route) => route.fulfill({ status: 404 }));
-    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.route(/\/console\/files\/audience-.*\.js$/, (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('link', { name: 'Audience' }).click();
     await page.getByRole('alert').getByText('This screen could not be displayed').waitFor();
     await page.getByRole('link', { name: 'Assets', exact: true }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();

@@ -174,11 +174,11 @@ it('no screen scrolls sideways at 390 pixels, however long the words are', async
   await settled(server, broken.id);
   const { page } = await openConsole(browser, server, '/assets', { viewport: { width: 390, height: 844 } });
   const paths = ['/assets', `/assets/${broken.id}`, '/nothing-here'];
-  for (const part of ['playback', 'files', 'api']) paths.push(`/assets/${broken.id}/${part}`);
+  for (const part of ['playback', 'audience', 'files', 'api']) paths.push(`/assets/${broken.id}/${part}`);
   const url = `rtmp://example.com/${'x'.repeat(300)}`;
   const live = { playback_policies: ['public'], meta: { title: word }, simulcast_targets: [{ url }] };
   const { id: liveId } = (await (await api(server, 'POST', '/video/v1/live-streams', live)).json()).data;
-  for (const part of ['', 'playback', 'recordings', 'simulcast', 'settings', 'events', 'api'])
+  for (const part of ['', 'playback', 'recordings', 'audience', 'simulcast', 'settings', 'events', 'api'])
     paths.push(`/live/${liveId}/${part}`);
   await page.getByRole('button', { name: 'Menu' }).click();
   const links = page.getByRole('dialog').getByRole('link');

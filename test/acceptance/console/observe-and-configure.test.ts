@@ -93,7 +93,7 @@ interface Usage {
 
 it('the usage is that of the API, as charts and as CSV', async () => {
   const { page } = app;
-  await app.open('/usage', 'Usage');
+  await app.open('/audience/delivery', 'Audience');
   await page.getByText('Nothing was watched').waitFor();
   const address = `${server.url}/${asset.playback_ids![0]!.id}.m3u8`;
   const variant = new URL(/^[^#].*playlist\.m3u8.*$/m.exec(await (await fetch(address)).text())![0], address);
@@ -134,7 +134,7 @@ it('the usage is that of the API, as charts and as CSV', async () => {
 it('a budget shows what was delivered, is raised and deleted', async () => {
   const { page } = app;
   const dialog = page.getByRole('dialog');
-  await app.open('/usage', 'Usage');
+  await app.open('/audience/delivery', 'Audience');
   await page.getByRole('button', { name: 'Add budget' }).click();
   await dialog.getByLabel('Amount').fill('0');
   await dialog.getByLabel('When it is spent').selectOption('stop');
@@ -151,7 +151,7 @@ it('a budget shows what was delivered, is raised and deleted', async () => {
   await page.goto(address.replace('.m3u8', ''));
   await page.getByText('as much of it was watched as its owner allows').waitFor();
 
-  await app.open('/usage', 'Usage');
+  await app.open('/audience/delivery', 'Audience');
   await page.getByRole('button', { name: 'Change budget' }).click();
   await dialog.getByLabel('Amount').fill('500');
   await dialog.getByRole('button', { name: 'Change' }).click();
@@ -335,7 +335,7 @@ it('operations show the jobs of an asset, checks and figures of the server', asy
   const deleted = `Deleted asset ${asset.id.slice(0, 8)}`;
   await app.open(`/operations?asset=${asset.id}`, 'Operations');
   await page.getByRole('row', { name: new RegExp(`Prepare an asset.*${deleted}`) }).waitFor();
-  await app.open('/usage', 'Usage');
+  await app.open('/audience/delivery', 'Audience');
   await page.getByRole('row', { name: deleted }).waitFor();
   expect(await page.getByRole('link', { name: deleted }).count()).toBe(0);
 });

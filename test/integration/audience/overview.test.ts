@@ -226,6 +226,38 @@ describe('viewers', () => {
     expect((await (await api.call('GET', '/data/v1/viewers')).json()).data.now).toBe(2);
   });
 
+  it('of an asset have its retention, and those of what is unknown do not', async () => {
+    const created = await api.call('POST', '/video/v1/assets', {
+      inputs: [{ url: 'https://media.example.org/a.mp4' }],
+    });
+    const { id: assetId } = (await created.json()).data;
+    const path = `/data/v1/assets/${assetId}/retention`;
+    expect((await (await api.call('GET', path)).json()).data).toEqual({
+      views: 0,
+      duration: 0,
+      points: [],
+      hotspots: [],
+    });
+    await api.makeReady(assetId, 10);
+    const before = Date.now() - HOUR;
+    await seed(
+      viewAt(before, 'all', { assetId, ranges: [[0, 10_000]] }),
+      viewAt(before, 'start', { assetId, ranges: [[0, 2000]] }),
+      viewAt(before - 3 * DAY, 'earlier', { assetId, ranges: [[9000, 10_000]] }),
+    );
+    const { data } = await (await api.call('GET', path)).json();
+    expect(data).toMatchObject({ views: 2, duration: 10_000 });
+    expect(data.points).toHaveLength(10);
+    expect([data.points[0], data.points[5]]).toEqual([
+      { time: 0, watching: 1, plays: 1 },
+      { time: 5000, watching: 0.5, plays: 0.5 },
+    ]);
+    const all = await (await api.call('GET', `${path}?timeframe[]=7:days`)).json();
+    expect(all.data.points[9].watching).toBeCloseTo(2 / 3, 3);
+    for (const unknown of ['x', 'A'.repeat(40)])
+      expect((await api.call('GET', `/data/v1/assets/${unknown}/retention`)).status).toBe(404);
+  });
+
   it('rejects what it does not understand', async () => {
     const both = await api.call('GET', '/data/v1/overview?asset_id=a&live_stream_id=b');
     await expectError(both, 400, 'invalid_parameters', ['asset_id and live_stream_id cannot be used together']);

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { type Asset, assetPath } from '../../../api/assets';
-import { Budgets } from '../../usage/budgets';
+import { Budgets } from '../../audience/budgets';
 import { PlaybackIds } from './playback-ids';
 
 /** Playback IDs, and with each what is needed to use it. */

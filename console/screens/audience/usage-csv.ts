@@ -1,13 +1,5 @@
 import type { Usage } from '../../api/usage';
-
-/**
- * A cell is quoted, and text that a spreadsheet would read as a formula begins with an apostrophe.
- */
-const cellOf = (value: string | number | undefined): string => {
-  const text = value === undefined ? '' : String(value);
-  const plain = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return `"${plain.replaceAll('"', '""')}"`;
-};
+import { writeCsv } from '../../lib/csv';
 
 /** The names of the resolutions that were sent, such as `tier_720p`. */
 export const tiersOf = ({ assets }: Usage): string[] =>
@@ -27,5 +19,5 @@ export const writeUsageCsv = (usage: Usage): string => {
     asset.delivered_seconds,
     ...tiers.map((tier) => asset.delivered_seconds_by_resolution[tier] ?? 0),
   ]);
-  return `${[head, ...rows].map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`;
+  return writeCsv(head, rows);
 };

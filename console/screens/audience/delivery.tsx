@@ -3,11 +3,12 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { deletedTitleOf, titleOf, titlesQuery } from '../../api/assets';
 import { type AssetUsage, type Usage, usageQuery } from '../../api/usage';
+import { downloadCsv } from '../../lib/csv';
 import { countOf, formatDate, formatDuration } from '../../lib/format';
 import { Button } from '../../ui/button';
 import { EmptyState } from '../../ui/empty-state';
 import { SelectField } from '../../ui/field';
-import { Loaded, Page, Section } from '../../ui/page';
+import { Loaded, Section } from '../../ui/page';
 import { ProgressBar } from '../../ui/status';
 import { type Column, Table } from '../../ui/table';
 import { Budgets } from './budgets';
@@ -25,16 +26,14 @@ const LONGEST_LIST = 100;
 const totalOf = (usage: Usage): number =>
   usage.assets.reduce((total, { delivered_seconds: seconds }) => total + seconds, 0);
 
-/** What viewers were sent, as charts and as CSV. */
-const UsageScreen = (): ReactNode => {
+/** What viewers were sent, as charts and as CSV, and budgets of it. */
+export const Delivery = (): ReactNode => {
   const [hours, setHours] = useState('168');
   return (
-    <Page
-      title="Usage"
-      actions={
+    <>
+      <div className="report-time">
         <SelectField label="Time" options={WINDOWS} value={hours} onChange={({ target }) => setHours(target.value)} />
-      }
-    >
+      </div>
       <Budgets />
       <Loaded query={usageQuery(Number(hours))}>
         {(usage) =>
@@ -47,10 +46,9 @@ const UsageScreen = (): ReactNode => {
           )
         }
       </Loaded>
-    </Page>
+    </>
   );
 };
-export default UsageScreen;
 
 const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
   const total = totalOf(usage);
@@ -107,7 +105,10 @@ const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
           ))}
         </dl>
       </Section>
-      <Section title="By asset" actions={<Button onClick={() => downloadCsv(usage)}>Download CSV</Button>}>
+      <Section
+        title="By asset"
+        actions={<Button onClick={() => downloadCsv('usage', writeUsageCsv(usage))}>Download CSV</Button>}
+      >
         <Table label="Usage by asset" columns={columns} rows={listed} keyOf={({ asset_id: id }) => id} />
         {usage.assets.length > LONGEST_LIST && (
           <p>
@@ -117,13 +118,4 @@ const Report = ({ usage }: { readonly usage: Usage }): ReactNode => {
       </Section>
     </>
   );
-};
-
-const downloadCsv = (usage: Usage): void => {
-  const url = URL.createObjectURL(new Blob([writeUsageCsv(usage)], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = 'usage.csv';
-  link.click();
-  URL.revokeObjectURL(url);
 };

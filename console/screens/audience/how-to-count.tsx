@@ -1,0 +1,26 @@
+import type { ReactNode } from 'react';
+import { useSession } from '../../api/session';
+import { CodeBlock } from '../../ui/copy';
+import { EmptyState } from '../../ui/empty-state';
+
+/** In place of numbers: how players report their views. */
+export const HowToCount = (): ReactNode => {
+  const { environment, stream_url: streamUrl, data_host: dataHost } = useSession();
+  return (
+    <EmptyState title="Nobody watched in this time">
+      <p>
+        Views appear here within seconds. The player page of a playback ID reports them by itself, to this server only.
+        Mux Player does with these attributes:
+      </p>
+      <CodeBlock
+        what="player with audience"
+        text={`<mux-player
+  playback-id="PLAYBACK_ID"
+  custom-domain="${new URL(streamUrl).host}"
+  beacon-collection-domain="${dataHost}"
+  env-key="${environment.id}"
+></mux-player>`}
+      />
+    </EmptyState>
+  );
+};
