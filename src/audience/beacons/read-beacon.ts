@@ -9,13 +9,15 @@ import { mergeViews, type PartialView, type ViewError } from './partial-view.js'
 /** Players send at most so many. */
 const MAX_BEACON_EVENTS = 300;
 /** A player has one view at a time, and a new one for each video. */
-const MAX_BEACON_VIEWS = 20;
+const MAX_BEACON_VIEWS = 5;
 const MAX_TEXT = 1000;
 const MAX_URL = 2000;
 const MAX_NAME = 64;
 /** An index has at most 2,700 bytes for a row. */
 const MAX_ID = 255;
 const MAX_MESSAGE = 500;
+/** A view has many events. */
+const MAX_EVENT_TEXT = 200;
 /** More than 300 ranges of a day have. */
 const MAX_RANGES_TEXT = 10_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -177,7 +179,7 @@ const errorOf = (fields: Fields): ViewError => ({
 const detailsOf = (name: string, fields: Fields): ViewEvent[3] => {
   const details = (eventDetails.get(name) ?? []).flatMap(([key, detail]): [string, string | number][] => {
     const { [key]: value } = fields;
-    const text = typeof value === 'number' ? boundedNumber(value) : boundedText(value, MAX_MESSAGE);
+    const text = typeof value === 'number' ? boundedNumber(value) : boundedText(value, MAX_EVENT_TEXT);
     return text === undefined ? [] : [[detail, text]];
   });
   return details.length === 0 ? null : Object.fromEntries(details);

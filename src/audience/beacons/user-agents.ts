@@ -25,6 +25,8 @@ export class UserAgents {
 }
 
 const describe = (text: string): ReadonlyMap<Dimension, string> => {
+  // The library throws.
+  if (text === '') return new Map();
   const { browser, os, platform } = Bowser.parse(text);
   const values: [Dimension, string | undefined][] = [
     ['browser', browser.name],

@@ -88,7 +88,8 @@ export const upsertViews = async (
   db: Queryable,
   views: readonly CollectedView[],
 ): Promise<{ environment_id: string; id: string }[]> => {
-  // In order, because several servers write and would wait for each other.
+  // In order, because several servers write and would wait for each other. Large values that are
+  // out of line stay where they are when nothing is new in them.
   const { rows } = await sql<{ environment_id: string; id: string }>`
     with given as (
       select * from jsonb_to_recordset(${JSON.stringify(views)}::jsonb) as given (
@@ -132,8 +133,14 @@ export const upsertViews = async (
       error_id = coalesce(excluded.error_id, video_view.error_id),
       is_dropped = video_view.is_dropped and excluded.ended_at is null
         and (video_view.is_summed or excluded.seen_at <= video_view.ended_at),
-      dimensions = video_view.dimensions || excluded.dimensions,
-      details = video_view.details || excluded.details || ${initialDetails},
+      dimensions = case
+        when video_view.dimensions @> excluded.dimensions then video_view.dimensions
+        else video_view.dimensions || excluded.dimensions
+      end,
+      details = case
+        when video_view.details @> excluded.details then video_view.details
+        else video_view.details || excluded.details || ${initialDetails}
+      end,
       ranges = ${mergedRanges},
       events = (
         select case
