@@ -125,7 +125,16 @@ const layers = {
     'telemetry',
     'lib',
   ],
-  audience: ['api', 'domain', 'http/(plugins|stream|console)', 'jobs/hourly-work', contracts.db, 'media', 'telemetry', 'lib'],
+  audience: [
+    'api',
+    'domain',
+    'http/(plugins|stream|console)',
+    'jobs/hourly-work',
+    contracts.db,
+    'media',
+    'telemetry',
+    'lib',
+  ],
   control: ['domain', 'config', contracts.db, contracts.pool, 'telemetry', 'lib'],
   cli: [
     'server',

@@ -99,10 +99,6 @@ const LIMIT = 'limit must be a positive integer';
 const PAGE = 'page must be a positive integer';
 
 it.each([
-  ['metrics/happiness/overall', 'metric happiness is unknown'],
-  ['metrics/happiness/breakdown', 'metric happiness is unknown'],
-  ['metrics/happiness/insights', 'metric happiness is unknown'],
-  ['metrics/constructor/timeseries', 'metric constructor is unknown'],
   ['metrics/views/overall?measurement=mean', 'measurement must be one of: count'],
   ['metrics/playing_time/overall?measurement=mean', MEASUREMENTS],
   ['metrics/playing_time/breakdown?measurement=p95', MEASUREMENTS],
@@ -127,17 +123,29 @@ it.each([
   ['metrics/comparison?dimension=country', 'value is required with dimension'],
   ['metrics/comparison?value=US', 'dimension is required with value'],
   ['metrics/comparison?dimension=planet&value=Mars', 'dimension is the unknown dimension planet'],
-  ['dimensions/planet', 'dimension planet is unknown'],
   ['dimensions/country?limit=x', LIMIT],
   ['dimensions/country?page=0', PAGE],
-  ['dimensions/planet/elements', 'dimension planet is unknown'],
-  ['dimensions/country/elements', 'dimension country is not a trace dimension'],
   ['dimensions/video_cdn_trace/elements?order_by=size', ORDERS],
   ['dimensions/video_cdn_trace/elements?order_direction=up', DIRECTIONS],
   ['errors?limit=0', LIMIT],
   ['errors?page=1.5', PAGE],
 ])('refuses %s', async (path, message) => {
   await expectError(await get(path), 400, 'invalid_parameters', [message]);
+});
+
+it.each([
+  'metrics/happiness/overall',
+  'metrics/happiness/breakdown',
+  'metrics/happiness/insights',
+  'metrics/constructor/timeseries',
+  'metrics/Views/overall',
+  'dimensions/planet',
+  'dimensions/planet/elements',
+  'dimensions/country/elements',
+])('has no operation at %s', async (path) => {
+  await expectError(await get(path), 404, 'not_found', [
+    `There is no operation GET /data/v1/${path}. See /docs for all operations.`,
+  ]);
 });
 
 it('accepts every metric in every operation', async () => {

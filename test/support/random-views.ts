@@ -4,7 +4,7 @@ import type { NewRow, Row } from '#kinora/db/schema.js';
 export type View = Row<'video_view'>;
 
 /** Random numbers from 0 to 1, always the same ones for a seed. */
-export const seeded = (seed: number): (() => number) => {
+const seeded = (seed: number): (() => number) => {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import type { ApiPart } from '../../api/openapi/api-part.js';
 import { type Description, paging, timeframe } from '../../api/openapi/description.js';
 import type { Operation } from '../../api/operations.js';
-import { measurements } from '../metrics.js';
+import { allDimensions, traceDimensions } from '../dimensions.js';
+import { measurements, metricIds } from '../metrics.js';
 import { granularities } from '../requests/granularity.js';
 import { breakdownOrders } from '../requests/metric-requests.js';
 import { metricsExamples } from './metrics-examples.js';
@@ -18,16 +19,25 @@ import {
 } from './metrics-responses.js';
 
 const read = { method: 'GET', permission: 'data:read', success: 200 } as const;
+const ofMetric = { ...read, paramValues: { metricId: metricIds } } as const;
 
 const operations = {
   listMetricComparison: { ...read, path: '/data/v1/metrics/comparison' },
-  listMetricBreakdown: { ...read, path: '/data/v1/metrics/:metricId/breakdown' },
-  getMetricOverall: { ...read, path: '/data/v1/metrics/:metricId/overall' },
-  listMetricInsights: { ...read, path: '/data/v1/metrics/:metricId/insights' },
-  getMetricTimeseries: { ...read, path: '/data/v1/metrics/:metricId/timeseries' },
+  listMetricBreakdown: { ...ofMetric, path: '/data/v1/metrics/:metricId/breakdown' },
+  getMetricOverall: { ...ofMetric, path: '/data/v1/metrics/:metricId/overall' },
+  listMetricInsights: { ...ofMetric, path: '/data/v1/metrics/:metricId/insights' },
+  getMetricTimeseries: { ...ofMetric, path: '/data/v1/metrics/:metricId/timeseries' },
   listDimensions: { ...read, path: '/data/v1/dimensions' },
-  listDimensionValues: { ...read, path: '/data/v1/dimensions/:dimensionId' },
-  listTraceElements: { ...read, path: '/data/v1/dimensions/:dimensionId/elements' },
+  listDimensionValues: {
+    ...read,
+    path: '/data/v1/dimensions/:dimensionId',
+    paramValues: { dimensionId: allDimensions },
+  },
+  listTraceElements: {
+    ...read,
+    path: '/data/v1/dimensions/:traceDimensionId/elements',
+    paramValues: { traceDimensionId: traceDimensions },
+  },
   listErrors: { ...read, path: '/data/v1/errors' },
 } as const satisfies Record<string, Operation>;
 
@@ -71,7 +81,7 @@ const descriptions = {
     query: {
       ...viewSelection(),
       ...paging(),
-      group_by: Type.String({ default: 'country', description: 'The dimension' }),
+      group_by: Type.String({ default: 'country', description: 'Name of the dimension' }),
       measurement: measurement(),
       order_by: orders('What to sort by. By default `views`'),
       order_direction: direction('By default `desc`; `asc` with `order_by=field`'),
@@ -151,6 +161,7 @@ export const metricsApi: ApiPart = {
   pathParameters: {
     metricId: 'ID of the metric, such as `video_startup_time`',
     dimensionId: 'Name of the dimension, such as `country`',
+    traceDimensionId: 'Name of a dimension that has several values in an order',
   },
   examples: metricsExamples,
   examplesAfter: {},

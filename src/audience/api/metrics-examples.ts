@@ -18,6 +18,7 @@ export const metricsExamples = {
       },
     ],
   },
+  MetricInterval: ['2026-01-01T00:00:00Z', 612, 14],
   OverallValue: { value: 612, total_views: 48, ...watched },
   BreakdownValue: { field: 'DE', value: 705, views: 21, ...watched, negative_impact: 1953 },
   Insight: {

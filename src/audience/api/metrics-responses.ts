@@ -96,8 +96,8 @@ export const InsightsResponse = withTimeframe(
   List(
     Fields(
       {
-        filter_column: Text({ description: 'The dimension' }),
-        filter_value: Text({ description: 'Its value' }),
+        filter_column: Text({ description: 'Name of the dimension' }),
+        filter_value: Text({ description: 'Value of the dimension' }),
         metric: Numeric({ description: 'The value of the metric in views with it' }),
         total_views: Integer({ description: 'Number of views' }),
         ...watched,
@@ -115,6 +115,7 @@ export const InsightsResponse = withTimeframe(
 export const TimeseriesResponse = withTimeframe(
   List(
     List(Union([Text(), Numeric(), Null()]), {
+      title: 'MetricInterval',
       minItems: 3,
       maxItems: 3,
       description: 'Start of the interval in UTC, value of the metric or `null`, number of views that have a value',
@@ -128,7 +129,7 @@ export const DimensionsResponse = withTimeframe(
   Fields(
     {
       basic: List(Text(), { description: 'Dimensions that most reports use' }),
-      advanced: List(Text(), { description: 'All others' }),
+      advanced: List(Text(), { description: 'All other dimensions' }),
     },
     { title: 'Dimensions', description: 'What views can be filtered and grouped by' },
   ),
@@ -151,8 +152,8 @@ export const ErrorsResponse = listWithTimeframe(
       code: orNull(Integer(), 'The code when it is an integer, otherwise `null`'),
       player_error_code: orNull(Text(), 'The code as the player names it'),
       message: orNull(Text(), 'The message of the player'),
-      description: orNull(Text(), 'Always `null`'),
-      notes: orNull(Text(), 'Always `null`'),
+      description: orNull(Text(), 'Nothing is described: always `null`'),
+      notes: orNull(Text(), 'Nobody adds notes: always `null`'),
       count: Integer({ description: 'Number of views that ended with the error' }),
       percentage: Numeric({ description: 'Their share of all views: 1 is all' }),
       last_seen: isoTime('When the error was reported last'),

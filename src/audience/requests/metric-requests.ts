@@ -3,8 +3,8 @@ import type { PageQuery } from '../../domain/requests/list-query.js';
 import { invalidParameters } from '../../lib/errors.js';
 import { lastOf } from '../../lib/last-of.js';
 import { Problems } from '../../lib/problems.js';
-import { type AnyDimension, isDimension, isTraceDimension, type TraceDimension } from '../dimensions.js';
-import { type Measurement, type Metric, type MetricId, measurementsOf, metricIds, metrics } from '../metrics.js';
+import { type AnyDimension, isDimension, type TraceDimension } from '../dimensions.js';
+import { type Measurement, type Metric, type MetricId, measurementsOf, metrics } from '../metrics.js';
 import { type Granularity, granularities, granularityOf, intervalCount, MAX_INTERVALS } from './granularity.js';
 import { type Direction, type Query, readChoice, readDirection } from './query-values.js';
 import { readViewSelection, type ViewSelection } from './view-selection.js';
@@ -16,20 +16,15 @@ export interface MetricRequest {
   readonly selection: ViewSelection;
 }
 
-const metricOf = (id: string): Metric => {
-  if ((metricIds as readonly string[]).includes(id)) return metrics[id as MetricId];
-  throw invalidParameters(`metric ${id} is unknown`);
-};
-
 /** Reads what all requests about one metric have; the caller throws the problems. */
-const readMetric = (id: string, query: Query, now: Date, problems: Problems): MetricRequest => {
-  const metric = metricOf(id);
+const readMetric = (id: MetricId, query: Query, now: Date, problems: Problems): MetricRequest => {
+  const metric = metrics[id];
   const chosen = readChoice(query, 'measurement', measurementsOf(metric), problems);
   return { metric, measurement: chosen ?? metric.measurement, selection: readViewSelection(query, now, problems) };
 };
 
-/** @throws KinoraError `invalid_parameters`, also for an unknown metric */
-export const readOverallRequest = (id: string, query: Query, now: Date): MetricRequest => {
+/** @throws KinoraError `invalid_parameters` */
+export const readOverallRequest = (id: MetricId, query: Query, now: Date): MetricRequest => {
   const problems = new Problems();
   const request = readMetric(id, query, now, problems);
   problems.throwIfAny(query);
@@ -61,7 +56,7 @@ const readDimension = (query: Query, name: string, problems: Problems): AnyDimen
  * By country and with the most views first when the query says nothing.
  * @throws KinoraError `invalid_parameters`
  */
-export const readBreakdownRequest = (id: string, query: Query, now: Date): BreakdownRequest => {
+export const readBreakdownRequest = (id: MetricId, query: Query, now: Date): BreakdownRequest => {
   const problems = new Problems();
   const request = readMetric(id, query, now, problems);
   const dimension = readDimension(query, 'group_by', problems) ?? 'country';
@@ -77,7 +72,7 @@ export interface InsightsRequest extends MetricRequest {
 }
 
 /** @throws KinoraError `invalid_parameters` */
-export const readInsightsRequest = (id: string, query: Query, now: Date): InsightsRequest => {
+export const readInsightsRequest = (id: MetricId, query: Query, now: Date): InsightsRequest => {
   const problems = new Problems();
   const request = readMetric(id, query, now, problems);
   const direction = readDirection(query, problems) ?? 'desc';
@@ -91,7 +86,7 @@ export interface TimeseriesRequest extends MetricRequest {
 }
 
 /** @throws KinoraError `invalid_parameters`, also for too many intervals */
-export const readTimeseriesRequest = (id: string, query: Query, now: Date): TimeseriesRequest => {
+export const readTimeseriesRequest = (id: MetricId, query: Query, now: Date): TimeseriesRequest => {
   const problems = new Problems();
   const request = readMetric(id, query, now, problems);
   const { timeframe } = request.selection;
@@ -131,8 +126,7 @@ export interface ValuesRequest<Of extends AnyDimension = AnyDimension> {
 }
 
 /** The values of a dimension, the most frequent first. @throws KinoraError `invalid_parameters` */
-export const readValuesRequest = (dimension: string, query: Query, now: Date): ValuesRequest => {
-  if (!isDimension(dimension)) throw invalidParameters(`dimension ${dimension} is unknown`);
+export const readValuesRequest = (dimension: AnyDimension, query: Query, now: Date): ValuesRequest => {
   const problems = new Problems();
   const selection = readViewSelection(query, now, problems);
   const page = readPage(query, problems);
@@ -141,9 +135,11 @@ export const readValuesRequest = (dimension: string, query: Query, now: Date): V
 };
 
 /** The elements of a trace dimension. @throws KinoraError `invalid_parameters` */
-export const readElementsRequest = (dimension: string, query: Query, now: Date): ValuesRequest<TraceDimension> => {
-  if (!isDimension(dimension)) throw invalidParameters(`dimension ${dimension} is unknown`);
-  if (!isTraceDimension(dimension)) throw invalidParameters(`dimension ${dimension} is not a trace dimension`);
+export const readElementsRequest = (
+  dimension: TraceDimension,
+  query: Query,
+  now: Date,
+): ValuesRequest<TraceDimension> => {
   const problems = new Problems();
   const selection = readViewSelection(query, now, problems);
   // An element has neither a metric nor an impact: its value and its views are its count.

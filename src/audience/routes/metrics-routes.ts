@@ -11,7 +11,8 @@ import {
   serializeTimeseries,
 } from '../api/metrics-responses.js';
 import { compareMetrics } from '../compare-metrics.js';
-import { advancedDimensions, basicDimensions } from '../dimensions.js';
+import { type AnyDimension, advancedDimensions, basicDimensions, type TraceDimension } from '../dimensions.js';
+import type { MetricId } from '../metrics.js';
 import { stepOf } from '../requests/granularity.js';
 import {
   type ErrorsRequest,
@@ -45,7 +46,7 @@ export const metricsRoutes = (route: Route<string>, context: DomainContext): voi
   });
 
   route('listMetricBreakdown', async ({ caller, params, query }) => {
-    const request = readBreakdownRequest(params.metricId!, query, clock.now());
+    const request = readBreakdownRequest(params.metricId as MetricId, query, clock.now());
     const { values, total } = await readBreakdown(db, caller.environment.id, request);
     return {
       data: values.map(serializeBreakdown),
@@ -55,7 +56,7 @@ export const metricsRoutes = (route: Route<string>, context: DomainContext): voi
   });
 
   route('getMetricOverall', async ({ caller, params, query }) => {
-    const request = readOverallRequest(params.metricId!, query, clock.now());
+    const request = readOverallRequest(params.metricId as MetricId, query, clock.now());
     return {
       data: serializeOverall(await readOverallValue(db, caller.environment.id, request)),
       meta: serializeMeta(request.metric),
@@ -65,7 +66,7 @@ export const metricsRoutes = (route: Route<string>, context: DomainContext): voi
   });
 
   route('listMetricInsights', async ({ caller, params, query }) => {
-    const request = readInsightsRequest(params.metricId!, query, clock.now());
+    const request = readInsightsRequest(params.metricId as MetricId, query, clock.now());
     const data = (await readInsights(db, caller.environment.id, request)).map(serializeInsight);
     return {
       ...{ data, meta: serializeMeta(request.metric), total_row_count: data.length },
@@ -74,7 +75,7 @@ export const metricsRoutes = (route: Route<string>, context: DomainContext): voi
   });
 
   route('getMetricTimeseries', async ({ caller, params, query }) => {
-    const request = readTimeseriesRequest(params.metricId!, query, clock.now());
+    const request = readTimeseriesRequest(params.metricId as MetricId, query, clock.now());
     const values = await readIntervals(db, caller.environment.id, request, stepOf(request.granularity));
     const data = serializeTimeseries(request, values);
     return {
@@ -90,14 +91,14 @@ export const metricsRoutes = (route: Route<string>, context: DomainContext): voi
   }));
 
   route('listDimensionValues', async ({ caller, params, query }) => {
-    const request = readValuesRequest(params.dimensionId!, query, clock.now());
+    const request = readValuesRequest(params.dimensionId as AnyDimension, query, clock.now());
     const { values, total } = await listDimensionValues(db, caller.environment.id, request);
     const data = values.map(serializeDimensionValue);
     return { data, ...position(request, total) };
   });
 
   route('listTraceElements', async ({ caller, params, query }) => {
-    const request = readElementsRequest(params.dimensionId!, query, clock.now());
+    const request = readElementsRequest(params.traceDimensionId as TraceDimension, query, clock.now());
     const { values, total } = await listTraceElements(db, caller.environment.id, request);
     const data = values.map(serializeDimensionValue);
     return { data, ...position(request, total) };

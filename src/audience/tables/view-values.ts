@@ -25,9 +25,6 @@ const derived: Record<DerivedDimension, RawBuilder<boolean>> = {
   view_dropped: sql`(video_view.ended_at is not null and video_view.is_dropped)`,
 };
 
-/** A dimension that follows from columns, as a boolean that is never null. */
-export const derivedValue = (dimension: DerivedDimension): RawBuilder<boolean> => derived[dimension];
-
 /** The text value of a dimension, or null. */
 export const dimensionValue = (dimension: AnyDimension): RawBuilder<string | null> => {
   const column = (dimensionColumns as Readonly<Record<string, string>>)[dimension];
