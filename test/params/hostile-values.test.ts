@@ -134,7 +134,9 @@ describe('names that every object has', () => {
     }
   });
 
-  it.each(operations.filter(({ path }) => path.includes('{')))('are no ids: $name', async ({ method, path }) => {
+  // Pages name videos as they like.
+  const withIds = operations.filter(({ path }) => path.includes('{') && !path.includes('{videoId}'));
+  it.each(withIds)('are no ids: $name', async ({ method, path }) => {
     for (const name of inherited) {
       const response = await api.call(method, path.replaceAll(/\{\w+\}/g, name));
       await expectNotFound(response);

@@ -15,10 +15,10 @@ export const HowToCount = (): ReactNode => {
       <CodeBlock
         what="player with audience"
         text={`<mux-player
-  playback-id="PLAYBACK_ID"
-  custom-domain="${new URL(streamUrl).host}"
-  beacon-collection-domain="${dataHost}"
+  src="${streamUrl}/PLAYBACK_ID.m3u8"
   env-key="${environment.id}"
+  beacon-collection-domain="${dataHost}"
+  disable-cookies
 ></mux-player>`}
       />
     </EmptyState>

@@ -180,8 +180,6 @@ export const monitoringMetrics = {
 } as const satisfies Record<string, MonitoringMetric>;
 export type MonitoringMetricId = keyof typeof monitoringMetrics;
 
-export const isMonitoringMetric = (name: string): name is MonitoringMetricId => Object.hasOwn(monitoringMetrics, name);
-
 /** Null when nothing happened that the metric is about. */
 export const metricValue = (id: MonitoringMetricId, counts: PointCounts): number | null => {
   const { part, whole }: MonitoringMetric = monitoringMetrics[id];

@@ -7,6 +7,7 @@ import { findHotspots } from '../calculations/heatmap.js';
 import { findWatched } from '../find-watched.js';
 import { readDirection } from '../requests/query-values.js';
 import { readViewTimeframe } from '../requests/timeframe.js';
+import { mayBeWatched } from '../tables/watched-ranges.js';
 
 const targets = [
   { name: 'Asset', dimension: 'asset_id', parameter: 'assetId' },
@@ -14,7 +15,7 @@ const targets = [
   { name: 'Video', dimension: 'video_id', parameter: 'videoId' },
 ] as const;
 
-/** Which parts viewers watch. What nobody watched, or does not exist, has no views. */
+/** Which parts viewers watch. */
 export const engagementRoutes = (route: Route<string>, { database, clock }: DomainContext): void => {
   for (const { name, dimension, parameter } of targets) {
     const read = async ({ caller, params, query }: ApiRequest, problems: Problems) => {
@@ -24,7 +25,9 @@ export const engagementRoutes = (route: Route<string>, { database, clock }: Doma
       // The database takes no NUL in a text.
       if (id.includes('\0')) throw new KinoraError('not_found');
       const target = { environmentId: caller.environment.id, dimension, id, timeframe };
-      return { timeframe, ...(await findWatched(database.queryable, target)) };
+      const watched = await findWatched(database.queryable, target);
+      if (watched.views === 0 && !(await mayBeWatched(database.queryable, target))) throw new KinoraError('not_found');
+      return { timeframe, ...watched };
     };
 
     route(`get${name}Heatmap`, async (request) => {

@@ -45,6 +45,24 @@ export const findWatchedDuration = async (db: Queryable, target: WatchedTarget):
   return duration;
 };
 
+/**
+ * False when the environment has neither the asset or playback ID nor, for an asset, a view of it.
+ * IDs of videos are the words of pages: any of them may be watched.
+ */
+export const mayBeWatched = async (
+  db: Queryable,
+  { environmentId, dimension, id }: Omit<WatchedTarget, 'timeframe'>,
+): Promise<boolean> => {
+  if (dimension === 'video_id') return true;
+  const table = dimension === 'asset_id' ? 'asset' : 'playback_id';
+  const existing = db.selectFrom(table).select('id').where('id', '=', id).where('environment_id', '=', environmentId);
+  if ((await existing.executeTakeFirst()) !== undefined) return true;
+  if (dimension === 'playback_id') return false;
+  // Of an asset that was deleted.
+  const view = db.selectFrom('video_view').select('id').where('asset_id', '=', id);
+  return (await view.where('environment_id', '=', environmentId).limit(1).executeTakeFirst()) !== undefined;
+};
+
 /** Calls `each` with the ranges that each view played. */
 export const eachWatchedRanges = (
   db: Queryable,

@@ -115,7 +115,7 @@ describe('unknown paths', () => {
     ['POST', '/video/v1/nonsense'],
     ['GET', '/video/v1/web-inputs'],
     ['POST', `/video/v1/live-streams/${UNKNOWN}/events`],
-    ['GET', '/data/v1/video-views'],
+    ['GET', '/data/v1/incidents'],
     ['GET', '/robots/v0/nonsense'],
     ['GET', '/system/v1/nothing/a'],
     ['GET', '/video/v1/Assets'],

@@ -9,6 +9,7 @@ const HOUR_MS = 3600_000;
 describeOnBothEngines('engagement', (database: () => Database) => {
   let api: Api;
   let assetId: string;
+  let foreignId: string;
   const view = (id: string, ranges: [number, number][], more: Partial<ViewFields> = {}): ViewFields => ({
     ...{ id, started_at: new Date(Date.now() - HOUR_MS), asset_id: assetId, playback_id: 'public', ranges },
     ...{ dimensions: { video_id: 'film-17' } },
@@ -21,6 +22,7 @@ describeOnBothEngines('engagement', (database: () => Database) => {
     assetId = (await (await api.call('POST', '/video/v1/assets', body)).json()).data.id;
     await api.makeReady(assetId, 20);
     const foreign = await api.newEnvironment('foreign');
+    foreignId = foreign.id;
     await storeViews(api.database, foreign.id, [view('foreign', [[0, 20_000]])]);
     await storeViews(api.database, id, [
       view('whole', [[0, 20_000]]),
@@ -31,6 +33,7 @@ describeOnBothEngines('engagement', (database: () => Database) => {
       ]),
       view('signed', [[0, 4000]], { playback_id: 'signed' }),
       view('nothing', []),
+      view('deleted', [[0, 1000]], { asset_id: 'deleted', playback_id: null, dimensions: {} }),
       view('old', [[0, 20_000]], { started_at: new Date(Date.now() - 48 * HOUR_MS) }),
       // Of something that is no asset: what half of the views report.
       view('elsewhere', [[0, 6000]], {
@@ -82,10 +85,25 @@ describeOnBothEngines('engagement', (database: () => Database) => {
       value: [...repeated(6, 1), ...repeated(6, 0)],
     });
     expect((await get('videos/silent/heatmap')).data).toEqual({ total_views: 1, value: repeated(10, 1) });
-    const none = { total_views: 0, value: repeated(10, 0) };
-    for (const path of ['videos/unknown/heatmap', 'assets/unknown/heatmap', 'playback-ids/unknown/heatmap'])
-      expect((await get(path)).data).toEqual(none);
+    expect((await get('videos/unknown/heatmap')).data).toEqual({ total_views: 0, value: repeated(10, 0) });
     expect((await get('videos/unknown/hotspots')).data).toEqual({ total_views: 0, hotspots: [] });
+  });
+
+  it('finds only what exists, or was watched before it was deleted', async () => {
+    const body = { inputs: 'https://media.example.org/walk.mp4', playback_policies: 'public' };
+    const other = (await (await api.call('POST', '/video/v1/assets', body)).json()).data;
+    const statuses = (paths: string[]) =>
+      Promise.all(paths.map(async (path) => (await api.call('GET', `/data/v1/engagement/${path}`)).status));
+    const paths = [`assets/${other.id}/heatmap`, `playback-ids/${other.playback_ids[0].id}/hotspots`];
+    expect(await statuses(paths)).toEqual([200, 200]);
+    const foreign = await api.newToken({ name: 'foreign', environmentId: foreignId });
+    for (const path of paths)
+      expect((await api.callAs(foreign, 'GET', `/data/v1/engagement/${path}`)).status).toBe(404);
+    await api.call('DELETE', `/video/v1/assets/${other.id}`);
+    expect(await statuses([...paths, 'assets/unknown/heatmap'])).toEqual([404, 404, 404]);
+    expect(await statuses(['assets/deleted/heatmap', 'assets/deleted/heatmap?timeframe[]=1:seconds'])).toEqual([
+      200, 200,
+    ]);
   });
 
   it('lists what stands out', async () => {

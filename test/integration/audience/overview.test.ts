@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serializeOverview } from '#kinora/audience/api/overview-responses.js';
 import { readOverview } from '#kinora/audience/read-overview.js';
+import { sumUpViews } from '#kinora/audience/sum-up-views.js';
 import type { Database } from '#kinora/db/database.js';
 import { insertEnvironment } from '#kinora/db/tables/server/environment.js';
 import { describeOnBothEngines } from '../../contract/engines.js';
@@ -179,6 +181,25 @@ describeOnBothEngines('the overview of the audience', (database: () => Database)
         expect(rest).toEqual(expected(own, fromMs, nowMs, DAY));
         expect(viewers.peak).toBeGreaterThan(0);
       }
+    });
+  });
+
+  describe.each([
+    ['some views are summed', 10 * DAY],
+    ['all views that ended are summed', 0],
+  ])('after %s', (_, earlierMs) => {
+    beforeAll(async () => {
+      const earlier = { ...clock, now: () => new Date(nowMs - earlierMs) };
+      await sumUpViews({ database: database(), clock: earlier });
+    });
+    check();
+
+    it('has the views in one place each', async () => {
+      const { rows } = await sql<{ is_summed: boolean; count: string }>`
+        select is_summed, count(*) from video_view group by is_summed order by is_summed`.execute(database().queryable);
+      expect(rows.map(({ is_summed: isSummed }) => isSummed)).toEqual([false, true]);
+      const summed = views.filter(({ isEnded, seenMs }) => isEnded && seenMs <= nowMs - earlierMs - 60_000).length;
+      expect(Number(rows[1]!.count)).toBe(summed);
     });
   });
 });
