@@ -10,6 +10,7 @@ import { newId, newShortId } from '#kinora/lib/ids.js';
 import { Metrics } from '#kinora/telemetry/metrics.js';
 import { quietLogger } from '../support/logger.js';
 import { memoryLogger } from '../support/memory-logger.js';
+import { scriptedDatabase } from '../support/scripted-database.js';
 import { type Booted, boot } from '../support/servers/boot.js';
 import { makeTestDataDir, openTestDatabase } from '../support/servers/database.js';
 import { beaconOf, type EventFields, ReportingPlayer, sendBeacon } from '../support/wire/beacons.js';
@@ -90,27 +91,36 @@ describe('what the database gets of hostile reports', () => {
     for (let i = 0; i < 1000; i++)
       await report(collector, new ReportingPlayer(otherId, `v-${i}`).event('play', { video_title: 'x'.repeat(1000) }));
     expect(collector.waiting).toBeLessThanOrEqual(100);
-    const large = startCollector({ maxViews: 1000, maxBytes: 200_000, database: neverAnswers(database) });
+    let answer = (_rows: unknown[]): void => undefined;
+    const held = new Promise<unknown[]>((resolve) => {
+      answer = resolve;
+    });
+    const queryable = scriptedDatabase((statement) =>
+      statement.includes('from "environment"') ? [{ id: otherId }] : held,
+    );
+    const large = startCollector({ maxBytes: 200_000, database: { ...database, queryable } });
     for (let i = 0; i < 1000; i++)
       await report(large, new ReportingPlayer(otherId, `w-${i}`).event('play', { video_title: 'x'.repeat(1000) }));
     expect(large.waiting).toBeGreaterThan(10);
     expect(large.waiting).toBeLessThan(200);
-    await collector.stop();
+    answer([]);
+    await Promise.all([collector.stop(), large.stop()]);
   });
 
   it('is a row of bounded size, with text that PostgreSQL can store', async () => {
     const collector = startCollector();
     const player = new ReportingPlayer(otherId, 'bomb');
-    const bomb = `\0\ud800"'\\${'💣'.repeat(5000)}`;
+    const bomb = `\0\ud800"'\\${'💣'.repeat(1000)}`;
     const fields = Object.fromEntries(storedFields.map(([field]) => [field, bomb]));
-    for (let i = 0; i < 50; i++) {
+    const own = { video_playback_range: bomb, viewer_user_id: bomb, view_session_id: bomb };
+    const codecs = { video_source_codec: bomb, video_source_rendition_name: bomb };
+    for (let i = 0; i < 6; i++) {
+      await report(collector, player.event('viewstart', { ...fields, ...own }));
       await report(
         collector,
-        player.event('viewstart', { ...fields, video_playback_range: bomb, viewer_user_id: bomb }),
-      );
-      await report(
-        collector,
-        ...Array.from({ length: 100 }, () => player.event('renditionchange', { ...fields, viewer_time: 1e300 })),
+        ...Array.from({ length: 60 }, (_, j) =>
+          player.event('renditionchange', { ...codecs, viewer_time: Date.now() - 1000 * i - j }),
+        ),
       );
       await collector.write();
     }
@@ -160,16 +170,8 @@ describe('what the database gets of hostile reports', () => {
   });
 });
 
-/** A database whose writes never end. */
-const neverAnswers = (database: Database): Database =>
-  Object.assign(Object.create(database) as Database, {
-    queryable: new Proxy(database.queryable, {
-      get: (target, name) =>
-        name === 'getExecutor'
-          ? () => ({ ...target.getExecutor(), executeQuery: () => new Promise(() => {}) })
-          : Reflect.get(target, name),
-    }),
-  });
+/** The server forgets little of a flood, however long a busy machine takes to send it. */
+const slowClock = { now: systemClock.now, monotonicMs: () => systemClock.monotonicMs() / 1000 };
 
 describe('what the server makes of hostile requests', () => {
   const viewer = '203.0.113.77';
@@ -179,7 +181,12 @@ describe('what the server makes of hostile requests', () => {
   let environmentId: string;
   beforeAll(async () => {
     dataDir = await makeTestDataDir();
-    server = await boot({ dataDir, logger, options: { TRUSTED_PROXIES: '127.0.0.1', COUNTRY_HEADER: 'X-Country' } });
+    server = await boot({
+      dataDir,
+      logger,
+      clock: slowClock,
+      options: { TRUSTED_PROXIES: '127.0.0.1', COUNTRY_HEADER: 'X-Country' },
+    });
     const response = await fetch(`${server.url}/system/v1/whoami`, {
       headers: { authorization: `Basic ${btoa(`${server.token.id}:${server.token.secret}`)}` },
     });
@@ -194,12 +201,13 @@ describe('what the server makes of hostile requests', () => {
       await response.arrayBuffer();
       return response.status;
     };
-    for (let i = 0; i < 30; i++) {
-      const all = await Promise.all(Array.from({ length: 100 }, (_, j) => send(`2001:db8:1:2::${j.toString(16)}`)));
+    for (let i = 0; i < 22; i++) {
+      const all = await Promise.all(Array.from({ length: 50 }, (_, j) => send(`2001:db8:1:2::${j.toString(16)}`)));
       for (const status of all) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
     expect([...statuses.keys()].toSorted()).toEqual([200, 429]);
     expect(statuses.get(200)!).toBeGreaterThanOrEqual(1000);
+    expect(statuses.get(200)!).toBeLessThan(1050);
     expect(await send('2001:db8:1:3::1')).toBe(200);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });

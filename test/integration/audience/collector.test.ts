@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { ViewCollector } from '#kinora/audience/beacons/view-collector.js';
+import { sumUpViews } from '#kinora/audience/sum-up-views.js';
+import { endSilentViews } from '#kinora/audience/tables/view-sums.js';
 import type { Database } from '#kinora/db/database.js';
 import type { Row } from '#kinora/db/schema.js';
 import { insertEnvironment } from '#kinora/db/tables/server/environment.js';
@@ -18,9 +20,9 @@ describeOnBothEngines('reports of views', (database) => {
     await insertEnvironment(database().queryable, { id, name: `environment ${id}`, type: 'production' });
     return id;
   };
-  const startCollector = (): ViewCollector =>
+  const startCollector = (db = database()): ViewCollector =>
     new ViewCollector({
-      ...{ database: database(), clock: systemClock, logger: quietLogger, metrics: new Metrics() },
+      ...{ database: db, clock: systemClock, logger: quietLogger, metrics: new Metrics() },
       writeMs: 1_000_000,
     });
   const report = (collector: ViewCollector, ...events: EventFields[]): Promise<void> =>
@@ -133,6 +135,74 @@ describeOnBothEngines('reports of views', (database) => {
     await collector.write();
     expect(await listViews(environmentId)).toMatchObject([{ player_startup_time: 120 }]);
     await collector.stop();
+  });
+
+  it('continue a view that had ended by silence, until it is counted', async () => {
+    const environmentId = await newEnvironment();
+    const collector = startCollector();
+    const player = new ReportingPlayer(environmentId, newUuid());
+    const sumUp = (inMs: number): Promise<void> =>
+      sumUpViews({ database: database(), clock: { ...systemClock, now: () => new Date(Date.now() + inMs) } });
+    await report(collector, player.event('viewstart', { viewer_time: Date.now() - 250_000 }));
+    await collector.write();
+    // Old enough to have ended, too new to be counted.
+    await database()
+      .queryable.updateTable('video_view')
+      .set({ seen_at: new Date(Date.now() - 200_000) })
+      .where('environment_id', '=', environmentId)
+      .execute();
+    await endSilentViews(database().queryable, new Date(Date.now() - 120_000), 10);
+    expect(await listViews(environmentId)).toMatchObject([{ is_dropped: true, is_summed: false }]);
+    await report(collector, player.event('playing', { view_watch_time: 1000 }));
+    await collector.write();
+    expect(await listViews(environmentId)).toMatchObject([{ ended_at: null, is_dropped: false, watch_time: 1000 }]);
+
+    await sumUp(300_000);
+    const [counted] = await listViews(environmentId);
+    expect(counted).toMatchObject({ is_summed: true, is_dropped: true });
+    await report(collector, player.event('hb', { view_watch_time: 9000, viewer_time: Date.now() + 1 }));
+    await collector.write();
+    await sumUp(600_000);
+    expect(await listViews(environmentId)).toMatchObject([
+      { ended_at: counted!.ended_at, is_summed: true, watch_time: 9000 },
+    ]);
+    const sums = await database()
+      .queryable.selectFrom('view_rollup')
+      .selectAll()
+      .where('environment_id', '=', environmentId)
+      .where('dimension', '=', '')
+      .execute();
+    expect(sums.map(({ period, views }) => [period, Number(views)]).toSorted()).toEqual([
+      ['day', 1],
+      ['hour', 1],
+    ]);
+    await collector.stop();
+  });
+
+  it('wait for a database that is unavailable, and are written once', async () => {
+    const environmentId = await newEnvironment();
+    let isUnavailable = false;
+    const failing: Database = {
+      ...database(),
+      get queryable() {
+        if (isUnavailable) throw Object.assign(new Error('connection lost'), { code: 'ECONNREFUSED' });
+        return database().queryable;
+      },
+    };
+    const collector = startCollector(failing);
+    const player = new ReportingPlayer(environmentId, newUuid());
+    await report(collector, player.event('viewstart', { view_start: Date.now() - 1000 }));
+    isUnavailable = true;
+    await expect(collector.write()).rejects.toThrow('connection lost');
+    await report(collector, player.event('playing', { view_watch_time: 500, viewer_time: Date.now() + 5 }));
+    await expect(collector.write()).rejects.toThrow('connection lost');
+    expect(await listViews(environmentId)).toEqual([]);
+    isUnavailable = false;
+    await collector.stop();
+    const [view, ...others] = await listViews(environmentId);
+    expect(others).toEqual([]);
+    expect(view!.watch_time).toBe(500);
+    expect(view!.events.map(([name]) => name)).toEqual(['viewstart', 'playing']);
   });
 
   it('of an unknown environment are not stored', async () => {

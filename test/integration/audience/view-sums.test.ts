@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { purgeViews } from '#kinora/audience/purge-views.js';
 import { sumUpViews } from '#kinora/audience/sum-up-views.js';
+import type { Database } from '#kinora/db/database.js';
 import type { Row } from '#kinora/db/schema.js';
 import { insertEnvironment } from '#kinora/db/tables/server/environment.js';
 import type { Clock } from '#kinora/lib/clock.js';
@@ -71,6 +72,25 @@ describeOnBothEngines('sums of views', (database) => {
         .flatMap(([name, value]) => (name === 'start' ? [] : [Number(value)]))
         .slice(4),
     ).toEqual([...[1202, 1200 * 60_000 + 30, 1200 * 59_000, 0, 0, 1200, 1200 * 500, 1, 1, 1]]);
+  });
+
+  it('are not changed by a transaction that does not end, such as that of a killed server', async () => {
+    const environmentId = await newEnvironment();
+    await seedViews(database(), environmentId, [viewAt(nowMs - HOUR_MS, 'counted once')]);
+    const db = database();
+    const killed: Database = {
+      ...db,
+      queryable: db.queryable,
+      transaction: (task) =>
+        db.transaction(async (tx) => {
+          await task(tx);
+          throw new Error('killed');
+        }),
+    };
+    await expect(sumUpViews({ database: killed, clock: clockAt(nowMs) })).rejects.toThrow('killed');
+    expect(await listSums(environmentId)).toEqual([]);
+    await sumUp();
+    expect(totalOf(await listSums(environmentId), 'day')).toBe(1);
   });
 
   it('wait until every server has written what it received', async () => {
