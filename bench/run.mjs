@@ -27,6 +27,8 @@ const names = [
   'drm',
   'api',
   'webhooks',
+  'beacons',
+  'audience',
   'list-uploads',
   'hostile-connections',
   'upload',
