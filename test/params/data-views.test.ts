@@ -103,8 +103,8 @@ describe('annotations', () => {
       ];
     };
     expect(await statuses('data:read')).toEqual([200, 200, 403, 403]);
-    expect(await statuses('data:write')).toEqual([403, 403, 201, 200]);
-    expect(await statuses('video:write')).toEqual([403, 403, 403, 403]);
+    expect(await statuses('video:write')).toEqual([403, 403, 201, 200]);
+    expect(await statuses('robots:write')).toEqual([403, 403, 403, 403]);
   });
 });
 
@@ -224,7 +224,7 @@ describe('engagement', () => {
 });
 
 it('needs the permission to read data', async () => {
-  const writer = await api.newToken({ name: 'writer', permissions: ['data:write', 'video:read'] });
+  const writer = await api.newToken({ name: 'writer', permissions: ['video:write', 'video:read'] });
   for (const path of [
     ...['video-views', 'video-views/a', 'exports/views', 'engagement/assets/a/heatmap'],
     ...['monitoring/metrics', 'realtime/dimensions', 'monitoring/metrics/current-average-bitrate/breakdown'],

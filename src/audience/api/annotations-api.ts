@@ -51,10 +51,10 @@ const RESOURCE = `${COLLECTION}/:annotationId`;
 export const annotationsApi: ApiPart = {
   operations: {
     listAnnotations: { method: 'GET', path: COLLECTION, permission: 'data:read', success: 200 },
-    createAnnotation: { method: 'POST', path: COLLECTION, permission: 'data:write', success: 201 },
+    createAnnotation: { method: 'POST', path: COLLECTION, permission: 'video:write', success: 201 },
     getAnnotation: { method: 'GET', path: RESOURCE, permission: 'data:read', success: 200 },
-    updateAnnotation: { method: 'PATCH', path: RESOURCE, permission: 'data:write', success: 200 },
-    deleteAnnotation: { method: 'DELETE', path: RESOURCE, permission: 'data:write', success: 204 },
+    updateAnnotation: { method: 'PATCH', path: RESOURCE, permission: 'video:write', success: 200 },
+    deleteAnnotation: { method: 'DELETE', path: RESOURCE, permission: 'video:write', success: 204 },
   },
   descriptions: {
     listAnnotations: {

@@ -5,7 +5,6 @@ export const permissions = [
   'system:read',
   'system:write',
   'data:read',
-  'data:write',
   'robots:read',
   'robots:write',
 ] as const;
