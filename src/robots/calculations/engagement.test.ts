@@ -42,7 +42,7 @@ test('of views it says what was played, and how much of the asset', () => {
       start_ms: 60_000,
       end_ms: 110_000,
       engagement_score: 1,
-      insight: 'Viewers played this part 2.7 times as often as the average part.',
+      insight: 'Viewers played this part 2.8 times as often as the average part.',
     },
   ]);
   expect(overall_insight).toEqual({
