@@ -53,7 +53,7 @@ const titled = (what: string) =>
 
 export const OverviewResponse = Fields(
   {
-    totals: Fields(figures, { description: 'All views' }),
+    totals: Fields(figures, { description: 'All views of the time' }),
     previous: Fields(figures, { description: 'All views of the time of the same length before' }),
     interval: Enum(['hour', 'day'], { description: 'What a point covers: an hour, or a day in UTC' }),
     points: List(Fields({ time: unixTime('When the hour or day starts'), ...played, ...startup }), {
