@@ -2,11 +2,10 @@ import type { Database } from '../db/database.js';
 import { listEnvironments } from '../db/tables/server/environment.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../telemetry/logger.js';
+import { KEEP_HOURS_MS } from './calculations/roll-up-spans.js';
 import { deleteOldErrors, deleteOldSums, deleteOldViews } from './tables/old-views.js';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Sums of hours; charts of longer times show days. */
-const KEEP_HOURS_MS = 14 * DAY_MS;
 const BATCH = 500;
 
 interface ViewPurgeOptions {

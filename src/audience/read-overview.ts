@@ -1,28 +1,26 @@
 import type { Queryable } from '../db/database.js';
 import type { DomainContext } from '../domain/context.js';
+import { overviewTimes } from './calculations/overview-times.js';
 import { rollUpSpans } from './calculations/roll-up-spans.js';
 import {
   type AudienceFigures,
   type AudiencePoint,
+  type PlayedFigures,
+  playedOf,
   seriesOf,
   summarize,
-  type ViewFact,
 } from './calculations/summarize.js';
 import { readPeak, type ViewerPeak } from './read-viewers.js';
-import { type AudienceFilter, readFacts } from './tables/overview.js';
+import { type AudienceFilter, readTopValues, readTotals } from './tables/overview.js';
 import { findAssetTitles, findErrors, findLiveStreamTitles } from './tables/titles.js';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** A longer time has a point for each day. */
-const MAX_HOURS = 72;
 const TOP_VALUES = 10;
 /** All views of an environment in a longer time are too many to look for the peak. */
-const PEAK_MS = DAY_MS;
+const PEAK_MS = 24 * 3_600_000;
 
-const allViews = ['', 'startup_bucket'];
 const dimensions = ['viewer_device_category', 'country', 'browser', 'operating_system'] as const;
 type OverviewDimension = (typeof dimensions)[number];
+const allDimensions = [...dimensions, 'error', 'asset_id', 'live_stream_id'];
 
 interface OverviewQuery {
   readonly filter: AudienceFilter;
@@ -31,10 +29,10 @@ interface OverviewQuery {
   readonly before: Date;
 }
 
-export interface ValueFigures extends AudienceFigures {
+export interface ValueFigures extends PlayedFigures {
   readonly value: string;
 }
-export interface TitledFigures extends AudienceFigures {
+export interface TitledFigures extends PlayedFigures {
   readonly id: string;
   /** Null for what has none or is deleted. */
   readonly title: string | null;
@@ -63,29 +61,26 @@ export interface Overview {
 }
 
 /**
- * What views of a time add up to. It begins with the hour that `from` is in, or with the day if the
- * time is longer than three days.
+ * What views of a time add up to, in hours or days as `overviewTimes` says.
  */
 export const readOverview = async (
   { database: { queryable: db }, clock }: Pick<DomainContext, 'database' | 'clock'>,
   { filter, from, before }: OverviewQuery,
 ): Promise<Overview> => {
-  const unit = before.getTime() - from.getTime() > MAX_HOURS * HOUR_MS ? 'day' : 'hour';
-  const stepMs = unit === 'day' ? DAY_MS : HOUR_MS;
-  const fromMs = Math.floor(from.getTime() / stepMs) * stepMs;
-  const beforeMs = Math.ceil(before.getTime() / HOUR_MS) * HOUR_MS;
-  const facts = (time: readonly [number, number], unitOfFacts: typeof unit | undefined, of: readonly string[]) =>
-    readFacts(db, {
-      ...{ filter, fromMs: time[0], beforeMs: time[1], unit: unitOfFacts, dimensions: of, limit: TOP_VALUES },
-      spans: rollUpSpans(...time, unitOfFacts ?? 'day'),
-    });
-  const current = await facts([fromMs, beforeMs], unit, [
-    ...allViews,
-    ...dimensions,
-    ...['error', 'asset_id', 'live_stream_id'],
+  const { unit, stepMs, fromMs, beforeMs, previousMs } = overviewTimes(from, before, clock.now());
+  const within = (start: number, end: number, spanUnit: typeof unit) => ({
+    ...{ filter, fromMs: start, beforeMs: end },
+    spans: rollUpSpans(start, end, spanUnit),
+  });
+  const whole = within(fromMs, beforeMs, unit);
+  const [totals, previous, values, viewers] = await Promise.all([
+    readTotals(db, whole, unit),
+    readTotals(db, within(previousMs, fromMs, 'day'), undefined),
+    readTopValues(db, whole, allDimensions, TOP_VALUES),
+    readPeak(db, clock.now(), { filter, from: earliestPeak(filter, fromMs, before), before }),
   ]);
-  const previous = await facts([2 * fromMs - beforeMs, fromMs], undefined, allViews);
-  const valuesOf = (dimension: string): ValueFigures[] => figuresOf(current, dimension);
+  const valuesOf = (name: string): ValueFigures[] =>
+    values.filter(({ dimension }) => dimension === name).map((fact) => ({ value: fact.value, ...playedOf(fact) }));
   const titled = (titles: ReadonlyMap<string, string | null>, values: readonly ValueFigures[]): TitledFigures[] =>
     values.map(({ value, ...figures }) => ({
       ...figures,
@@ -98,10 +93,10 @@ export const readOverview = async (
   return {
     from: new Date(fromMs),
     unit,
-    totals: summarize(current),
+    totals: summarize(totals),
     previous: summarize(previous),
-    points: seriesOf(current, { fromMs, beforeMs, stepMs }),
-    viewers: await readPeak(db, clock.now(), { filter, from: earliestPeak(filter, fromMs, before), before }),
+    points: seriesOf(totals, { fromMs, beforeMs, stepMs }),
+    viewers,
     byDimension: {
       viewer_device_category: valuesOf('viewer_device_category'),
       country: valuesOf('country'),
@@ -116,11 +111,6 @@ export const readOverview = async (
 
 const earliestPeak = ({ assetId, liveStreamId }: AudienceFilter, fromMs: number, before: Date): Date =>
   new Date((assetId ?? liveStreamId) === undefined ? Math.max(fromMs, before.getTime() - PEAK_MS) : fromMs);
-
-const figuresOf = (facts: readonly ViewFact[], dimension: string): ValueFigures[] =>
-  facts
-    .filter((fact) => fact.dimension === dimension)
-    .map((fact) => ({ value: fact.value, ...summarize([{ ...fact, dimension: '' }]) }));
 
 const readErrors = async (db: Queryable, values: readonly ValueFigures[]): Promise<ErrorFigures[]> => {
   const errors = await findErrors(

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { id } from '../../api/schemas/response.js';
-import type { AudienceFigures, AudiencePoint } from '../calculations/summarize.js';
+import type { AudienceFigures, AudiencePoint, PlayedFigures } from '../calculations/summarize.js';
 import type { Overview, TitledFigures, ValueFigures } from '../read-overview.js';
 import type { AssetRetention } from '../read-retention.js';
 import type { CurrentViewers } from '../read-viewers.js';
@@ -88,7 +88,7 @@ export const OverviewResponse = Fields(
   { title: 'AudienceOverview', description: 'Who watched in a time, and how well it played' },
 );
 
-const playedOf = ({ views, watchMs, rebufferShare }: AudienceFigures) => ({
+const playedOf = ({ views, watchMs, rebufferShare }: PlayedFigures) => ({
   views,
   watch_time: watchMs,
   rebuffer_percentage: rebufferShare,

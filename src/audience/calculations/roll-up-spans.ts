@@ -1,6 +1,9 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/** How long roll-ups of hours are kept; older times are known by the day. */
+export const KEEP_HOURS_MS = 14 * DAY_MS;
+
 /** Roll-ups of one period whose start is in [from, before), in milliseconds since 1970. */
 export interface RollUpSpan {
   readonly period: 'hour' | 'day';

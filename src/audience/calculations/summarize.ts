@@ -23,21 +23,34 @@ export interface ViewFact extends ViewSums {
   readonly value: string;
 }
 
-/** What views of a time have in common. Times in milliseconds. */
-export interface AudienceFigures {
+/** Sums over all views that have the same value of a dimension. */
+export type ValueFact = Pick<ViewFact, 'dimension' | 'value' | 'views' | 'watch_ms' | 'rebuffer_ms'>;
+
+/** Times in milliseconds. */
+export interface PlayedFigures {
   readonly views: number;
   readonly watchMs: number;
+  /** The part of the watch time that was spent waiting, from 0 to 1; null if nobody watched. */
+  readonly rebufferShare: number | null;
+}
+
+/** What views of a time add up to. Times in milliseconds. */
+export interface AudienceFigures extends PlayedFigures {
   readonly playingMs: number;
   /** Of views that showed a frame; null without any. */
   readonly startupMedianMs: number | null;
   readonly startupP95Ms: number | null;
-  /** The part of the watch time that was spent waiting, from 0 to 1; null if nobody watched. */
-  readonly rebufferShare: number | null;
   readonly rebuffers: number;
   readonly playbackFailures: number;
   readonly startupFailures: number;
   readonly exits: number;
 }
+
+export const playedOf = (sums: Pick<ViewSums, 'views' | 'watch_ms' | 'rebuffer_ms'>): PlayedFigures => ({
+  views: sums.views,
+  watchMs: sums.watch_ms,
+  rebufferShare: sums.watch_ms === 0 ? null : sums.rebuffer_ms / sums.watch_ms,
+});
 
 /** The figures of facts that are about all views or startup times; other facts are ignored. */
 export const summarize = (facts: readonly ViewFact[]): AudienceFigures => {
@@ -46,14 +59,11 @@ export const summarize = (facts: readonly ViewFact[]): AudienceFigures => {
   const buckets = new Map<number, number>();
   for (const { dimension, value, views } of facts)
     if (dimension === 'startup_bucket') buckets.set(Number(value), (buckets.get(Number(value)) ?? 0) + views);
-  const watchMs = sum('watch_ms');
   return {
-    views: sum('views'),
-    watchMs,
+    ...playedOf({ views: sum('views'), watch_ms: sum('watch_ms'), rebuffer_ms: sum('rebuffer_ms') }),
     playingMs: sum('playing_ms'),
     startupMedianMs: startupPercentile(buckets, 0.5),
     startupP95Ms: startupPercentile(buckets, 0.95),
-    rebufferShare: watchMs === 0 ? null : sum('rebuffer_ms') / watchMs,
     rebuffers: sum('rebuffers'),
     playbackFailures: sum('playback_failures'),
     startupFailures: sum('startup_failures'),

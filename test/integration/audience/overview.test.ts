@@ -104,6 +104,9 @@ const expected = (all: readonly SeededView[], fromMs: number, untilMs: number, s
   const within = (from: number, before: number) =>
     all.filter(({ startedMs }) => startedMs >= from && startedMs < before);
   const views = within(fromMs, beforeMs);
+  // Sums of hours are kept for two weeks; before, whole days are compared.
+  const startMs = 2 * fromMs - beforeMs;
+  const previousMs = startMs < untilMs - 14 * DAY ? Math.floor(startMs / DAY) * DAY : startMs;
   const points = [];
   for (let time = fromMs; time < beforeMs; time += stepMs) {
     const of = within(time, Math.min(time + stepMs, beforeMs));
@@ -111,7 +114,7 @@ const expected = (all: readonly SeededView[], fromMs: number, untilMs: number, s
   }
   return {
     totals: figuresOf(views),
-    previous: figuresOf(within(2 * fromMs - beforeMs, fromMs)),
+    previous: figuresOf(within(previousMs, fromMs)),
     interval: stepMs === HOUR ? 'hour' : 'day',
     points,
     devices: valuesOf(views, 'viewer_device_category'),
