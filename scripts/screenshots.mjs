@@ -8,8 +8,10 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { sql } from 'kysely';
 import { chromium } from 'playwright-core';
 import { loadConfig } from '../dist/config/load-config.js';
+import { openDatabase } from '../dist/db/open-database.js';
 import { Kinora } from '../dist/server.js';
 import { createLogger } from '../dist/telemetry/logger.js';
 
@@ -72,6 +74,8 @@ const start = async (dataDir) => {
     KINORA_DATA_DIR: dataDir,
     KINORA_PORT: '0',
     KINORA_SAMPLE: 'false',
+    KINORA_RTMP_PORT: 'off',
+    KINORA_SRT_PORT: 'off',
     KINORA_TOKEN: `${TOKEN.id}:${TOKEN.secret}`,
   };
   const { config } = loadConfig({ env });
@@ -95,6 +99,12 @@ const untilReady = async (url) => {
   }
 };
 
+const startBrowser = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'],
+  });
+
 const shoot = async (page, name) => {
   const path = join(images, name);
   await page.screenshot({ path, animations: 'disabled' });
@@ -103,12 +113,33 @@ const shoot = async (page, name) => {
   console.log(`docs/images/${name}  ${size} bytes`);
 };
 
+/** Views of two weeks; the latest ones go on. */
+const addViews = async (dataDir) => {
+  const database = await openDatabase({ dataDir, logger: createLogger('error', 'text') });
+  await sql`
+    insert into video_view (environment_id, id, started_at, seen_at, ended_at, asset_id, dimensions, video_startup_time,
+      watch_time, playing_time, rebuffer_count, rebuffer_duration)
+    select environment_id, 'view-' || n, started_at, case when goes_on then now() + interval '1 hour' else ended_at end,
+      case when not goes_on then ended_at end, asset.id,
+      jsonb_build_object('country', (array['NZ', 'IS', 'UY'])[1 + n % 3], 'browser', (array['Firefox', 'Chrome'])[1 + n % 2],
+        'operating_system', (array['Linux', 'iOS', 'Windows'])[1 + n % 3],
+        'viewer_device_category', (array['phone', 'desktop', 'phone', 'tv'])[1 + n % 4]),
+      300 + n * 37 % 900 + 1500 * (n % 19 = 0)::int, seconds * 1000, seconds * 990, n % 7 / 5, n % 7 / 5 * 400
+    from (
+      select n, n < 24 as goes_on, 20 + n * 13 % 90 as seconds,
+        now() - case when n < 24 then interval '1 minute' * n else interval '1 hour' * (340 * power(n / 1700.0, 1.2) + 5 + 5 * sin(n * 0.05)) end
+          as started_at
+      from generate_series(1, 1700) n
+    ) as made
+    cross join lateral (select started_at + interval '1 second' * seconds as ended_at) as at_end
+    join (select id, environment_id, row_number() over (order by meta->>'title') as number from asset) as asset
+      on asset.number = 1 + floor(sqrt(n * 7 % 16))::int`.execute(database.queryable);
+  await database.close();
+};
+
 /** The upload screen in the middle of its work, then the list, then the player. */
 const takeScreenshots = async (kinora, files) => {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'],
-  });
+  const browser = await startBrowser();
   try {
     const context = await browser.newContext({ viewport: { width: 1120, height: 660 }, locale: 'en-US' });
     // A busy machine takes its time.
@@ -158,9 +189,25 @@ const takeScreenshots = async (kinora, files) => {
   }
 };
 
+const takeAudience = async (kinora) => {
+  const browser = await startBrowser();
+  try {
+    const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, locale: 'en-US' });
+    context.setDefaultTimeout(180_000);
+    const page = await context.newPage();
+    await page.goto(await kinora.createConsoleLink());
+    await page.getByRole('link', { name: 'Audience', exact: true }).click();
+    await page.locator('.charts canvas').nth(4).waitFor();
+    await shoot(page, 'console-audience.png');
+  } finally {
+    await browser.close();
+  }
+};
+
 const directory = await mkdtemp(join(tmpdir(), 'kinora-screenshots-'));
 await mkdir(images, { recursive: true });
-const kinora = await start(join(directory, 'data'));
+const dataDir = join(directory, 'data');
+let kinora = await start(dataDir);
 try {
   const files = [];
   for (const [name, graph] of Object.entries(footage)) {
@@ -169,6 +216,10 @@ try {
     console.log(`drawn: ${basename(name)}`);
   }
   await takeScreenshots(kinora, files);
+  await kinora.stop();
+  await addViews(dataDir);
+  kinora = await start(dataDir);
+  await takeAudience(kinora);
 } finally {
   await kinora.stop();
   await rm(directory, { recursive: true, force: true });

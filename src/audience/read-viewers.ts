@@ -5,8 +5,6 @@ import type { AudienceFilter } from './tables/overview.js';
 import { findLiveStreamTitles } from './tables/titles.js';
 import { type ConcurrencyQuery, countViewers, findPeak, listConcurrency } from './tables/viewers.js';
 
-/** Players report every 10 seconds. */
-const WATCHING_MS = 30_000;
 const STEP_SECONDS = 10;
 const STEP_MS = STEP_SECONDS * 1000;
 const RECENT_MS = 30 * 60_000;
@@ -18,10 +16,6 @@ export interface CurrentViewers {
   readonly points: readonly { readonly time: Date; readonly viewers: number }[];
 }
 
-/** Views that go on, by live stream; null for those of assets. */
-const countNow = (db: Queryable, filter: AudienceFilter, now: Date) =>
-  countViewers(db, filter, new Date(now.getTime() - WATCHING_MS));
-
 const sumOf = (counted: readonly { readonly viewers: number }[]): number =>
   counted.reduce((sum, { viewers }) => sum + viewers, 0);
 
@@ -31,7 +25,7 @@ export const readCurrentViewers = async (
   filter: AudienceFilter,
 ): Promise<CurrentViewers> => {
   const now = clock.now();
-  const counted = await countNow(db, filter, now);
+  const counted = await countViewers(db, filter, now);
   const live = counted.flatMap(({ live_stream_id: id, viewers }) => (id === null ? [] : [{ id, viewers }]));
   const titles = await findLiveStreamTitles(
     db,
@@ -62,7 +56,7 @@ export const readPeak = async (
   now: Date,
   { filter, from, before }: Omit<ConcurrencyQuery, 'stepSeconds'>,
 ): Promise<ViewerPeak> => {
-  const watching = sumOf(await countNow(db, filter, now));
+  const watching = sumOf(await countViewers(db, filter, now));
   const peak = await findPeak(db, { filter, from, before, stepSeconds: STEP_SECONDS });
   return { now: watching, peak: Math.max(watching, peak?.viewers ?? 0), peakAt: peak?.time ?? null };
 };

@@ -2,15 +2,20 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Queryable } from '../../db/database.js';
 import { type AudienceFilter, ofFilter } from './overview.js';
 
-/** Views that were reported after `since` and have not ended, by live stream. */
+/**
+ * Players report every 10 seconds. A view that has not ended goes on so long after its last report.
+ */
+const WATCHING_SECONDS = 30;
+
+/** Views that go on, by live stream. */
 export const countViewers = async (
   db: Queryable,
   filter: AudienceFilter,
-  since: Date,
+  now: Date,
 ): Promise<{ live_stream_id: string | null; viewers: number }[]> => {
   const { rows } = await sql<{ live_stream_id: string | null; viewers: number }>`
     select live_stream_id, count(*)::float8 as viewers from video_view
-    where ${ofFilter(filter)} and seen_at > ${since} and ended_at is null
+    where ${ofFilter(filter)} and seen_at > ${new Date(now.getTime() - WATCHING_SECONDS * 1000)} and ended_at is null
     group by live_stream_id order by viewers desc, live_stream_id`.execute(db);
   return rows;
 };
@@ -32,9 +37,10 @@ const changes = ({ filter, from, before, stepSeconds }: ConcurrencyQuery) => {
   const length = sql`make_interval(secs => ${stepSeconds})`;
   // `extract` would calculate with decimals, which takes several times as long.
   const stepOf = (time: RawBuilder<unknown>) => sql`date_bin(${length}, ${time}, 'epoch'::timestamptz)`;
+  const end = sql`coalesce(ended_at, seen_at + make_interval(secs => ${WATCHING_SECONDS}))`;
   return sql`
     with span as (
-      select ${stepOf(sql`greatest(started_at, ${from})`)} as first, ${stepOf(sql`seen_at`)} + ${length} as after
+      select ${stepOf(sql`greatest(started_at, ${from})`)} as first, ${stepOf(end)} + ${length} as after
       from video_view where ${ofFilter(filter)} and seen_at >= ${from} and started_at < ${before}
     ), change as (
       select step, sum(difference) as difference

@@ -217,6 +217,27 @@ it('a live stream has its viewers', async () => {
   await expectAccessible(page);
 });
 
+it('an asset is deleted with its views only if that is chosen', async () => {
+  const page = await open(`/assets/${assetId}/audience`, 'Waves');
+  const views = async (): Promise<number> =>
+    (await (await api(server, 'GET', `/data/v1/overview?asset_id=${assetId}&timeframe[]=6:days`)).json()).data.totals
+      .views;
+  expect(await views()).toBe(5);
+  const question = page.getByRole('alertdialog', { name: 'Delete “Waves”?' });
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  expect(await question.getByLabel('Also delete its views').isChecked()).toBe(false);
+  await question.getByLabel('Also delete its views').check();
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  // Nothing of it is remembered.
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  expect(await question.getByLabel('Also delete its views').isChecked()).toBe(false);
+  await question.getByLabel('Also delete its views').check();
+  await expectAccessible(page);
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();
+  expect(await views()).toBe(0);
+});
+
 it('an environment without views says how to get some', async () => {
   const empty = await boot();
   try {

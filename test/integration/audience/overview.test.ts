@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serializeOverview } from '#kinora/audience/api/overview-responses.js';
 import { readOverview } from '#kinora/audience/read-overview.js';
+import { readCurrentViewers } from '#kinora/audience/read-viewers.js';
 import { sumUpViews } from '#kinora/audience/sum-up-views.js';
 import type { Database } from '#kinora/db/database.js';
 import { insertEnvironment } from '#kinora/db/tables/server/environment.js';
@@ -218,7 +219,7 @@ describe('viewers', () => {
   it('are those that were reported in the last 30 seconds and did not end, and the peak is when most watched', async () => {
     const now = Date.now();
     const live = liveIds[0]!;
-    const going = { seenMs: now - 1000, isEnded: false };
+    const going = { seenMs: now + HOUR, isEnded: false };
     await seed(
       viewAt(now - 20 * 60_000, 'on', going),
       viewAt(now - 10 * 60_000, 'live', { ...going, liveStreamId: live }),
@@ -242,12 +243,27 @@ describe('viewers', () => {
     expect((await ofStream.json()).data.viewers).toMatchObject({ now: 1, peak: 1 });
   });
 
+  it('go on until half a minute after their last report', async () => {
+    const now = Date.now();
+    const liveStreamId = 'R'.repeat(40);
+    await seed(viewAt(now - 5 * 60_000, 'reporting', { liveStreamId, isEnded: false, seenMs: now - 19_000 }));
+    const clock = { now: () => new Date(now), monotonicMs: () => 0 };
+    const filter = { environmentIds: [await ownEnvironment(api)], liveStreamId };
+    const current = await readCurrentViewers({ database: api.database, clock }, filter);
+    expect(current.now).toBe(1);
+    const viewers = current.points.map((point) => point.viewers);
+    expect(viewers.slice(-25)).toEqual(Array(25).fill(1));
+    expect(viewers[0]).toBe(0);
+  });
+
   it('of other environments do not count', async () => {
     const other = await api.newEnvironment('other');
+    const liveStreamId = 'O'.repeat(40);
+    const now = Date.now();
     await seedViews(api.database, other.id, [
-      viewAt(Date.now() - 60_000, 'on', { isEnded: false, seenMs: Date.now() }),
+      viewAt(now - 60_000, 'on', { liveStreamId, isEnded: false, seenMs: now + HOUR }),
     ]);
-    expect((await (await api.call('GET', '/data/v1/viewers')).json()).data.now).toBe(2);
+    expect((await (await api.call('GET', `/data/v1/viewers?live_stream_id=${liveStreamId}`)).json()).data.now).toBe(0);
   });
 
   it('of an asset have its retention, and those of what is unknown do not', async () => {
