@@ -6,12 +6,16 @@ import { queryClient } from './api/query-client';
 import { sessionQuery } from './api/session';
 import { Layout } from './layout/layout';
 import { ScreenBoundary } from './layout/screen-boundary';
+import { lazy } from './lib/lazy';
 import { firstScreen, screens } from './screens';
 import { NotFound } from './screens/not-found';
-import { hasLinkCode, SignIn } from './screens/sign-in/sign-in';
+import { hasLinkCode } from './screens/sign-in/link-code';
 import { ConfirmDialog } from './ui/confirm';
 import { ErrorNotice, Loading } from './ui/page';
 import { Toasts } from './ui/toast';
+
+/** Most come with a session. */
+const SignIn = lazy(() => import('./screens/sign-in/sign-in'));
 
 /**
  * The app: who is not signed in sees the sign-in screen, whatever the address, and then what they
@@ -42,7 +46,19 @@ const Gate = (): ReactNode => {
       </main>
     );
   }
-  if (session === null || (cameWithLink && path === '/login')) return <SignIn />;
+  if (session === null || (cameWithLink && path === '/login')) {
+    return (
+      <Suspense
+        fallback={
+          <main className="alone">
+            <Loading />
+          </main>
+        }
+      >
+        <SignIn />
+      </Suspense>
+    );
+  }
   return (
     <Layout key={session.environment.id}>
       <ScreenBoundary path={path}>

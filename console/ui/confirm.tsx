@@ -1,7 +1,5 @@
-import { AlertDialog } from '@base-ui/react/alert-dialog';
-import { type ReactNode, useSyncExternalStore } from 'react';
-import { Button } from './button';
-import { CheckField } from './field';
+import { type ReactNode, Suspense, useSyncExternalStore } from 'react';
+import { lazy } from '../lib/lazy';
 import { createStore } from './store';
 
 interface Question {
@@ -19,7 +17,7 @@ interface Question {
   readonly choice?: { readonly label: string; readonly onChange: (isChosen: boolean) => void };
 }
 
-interface Asked extends Question {
+export interface Asked extends Question {
   readonly response: (isConfirmed: boolean) => void;
 }
 
@@ -38,31 +36,15 @@ export const confirm = (question: Question): Promise<boolean> =>
     });
   });
 
+const QuestionDialog = lazy(() => import('./question-dialog'));
+
 /** Displays the question of `confirm`: once, in the app. */
 export const ConfirmDialog = (): ReactNode => {
   const question = useSyncExternalStore(asked.subscribe, asked.get);
   if (!question) return null;
   return (
-    <AlertDialog.Root open onOpenChange={(open) => !open && question.response(false)}>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog dialog-center">
-          <AlertDialog.Title className="dialog-title">{question.title}</AlertDialog.Title>
-          <AlertDialog.Description className="dialog-description">{question.text}</AlertDialog.Description>
-          {question.choice && (
-            <CheckField
-              label={question.choice.label}
-              onChange={({ target }) => question.choice?.onChange(target.checked)}
-            />
-          )}
-          <div className="dialog-actions">
-            <AlertDialog.Close className="button button-normal">{question.rejection ?? 'Cancel'}</AlertDialog.Close>
-            <Button look={question.look ?? 'danger'} onClick={() => question.response(true)}>
-              {question.action}
-            </Button>
-          </div>
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+    <Suspense>
+      <QuestionDialog question={question} />
+    </Suspense>
   );
 };

@@ -1,3 +1,4 @@
+import '../../styles/audience.css';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';

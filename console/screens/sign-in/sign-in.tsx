@@ -4,25 +4,12 @@ import { sentenceOf } from '../../api/client';
 import { type Credentials, signIn } from '../../api/session';
 import { Button } from '../../ui/button';
 import { TextField } from '../../ui/field';
-
-/** Whether the address is a link that signs in. */
-export const hasLinkCode = (): boolean => location.pathname.endsWith('/login') && location.hash.length > 1;
-
-/**
- * The code of the link that the server prints when it starts: `/console/login#CODE`. It works once,
- * so it is taken out of the address before it is used, and asking for it again answers nothing.
- */
-const takeLinkCode = (): string | undefined => {
-  if (!hasLinkCode()) return undefined;
-  const code = location.hash.slice(1);
-  history.replaceState(null, '', location.pathname);
-  return decodeURIComponent(code);
-};
+import { takeLinkCode } from './link-code';
 
 /** A token as it is printed and kept in files: the ID, a colon and the secret. */
 const WHOLE_TOKEN = /^\s*([^\s:]+):(\S+)\s*$/;
 
-export const SignIn = (): ReactNode => {
+const SignIn = (): ReactNode => {
   const [path, navigate] = useLocation();
   const [tokenId, setTokenId] = useState('');
   const [secret, setSecret] = useState('');
@@ -110,3 +97,5 @@ export const SignIn = (): ReactNode => {
     </main>
   );
 };
+
+export default SignIn;

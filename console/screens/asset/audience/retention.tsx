@@ -1,3 +1,4 @@
+import '../../../styles/audience.css';
 import { useQuery } from '@tanstack/react-query';
 import { Download, Table2 } from 'lucide-react';
 import { type ReactNode, Suspense, useState } from 'react';
