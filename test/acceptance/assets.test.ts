@@ -110,6 +110,6 @@ describe('the official SDK', () => {
       },
     ]);
     // Not offered.
-    expect((await error(mux.data.videoViews.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
+    expect((await error(mux.data.incidents.list())).slice(0, 2)).toEqual(['NotFoundError', 404]);
   });
 });
