@@ -45,7 +45,8 @@ export const monitorView = ({ video, hls, times, isAutoplaying }: Monitored): ((
     stateDataTranslator: (state) => ({ ...state, player_autoplay_on: isAutoplaying }),
     data: {
       env_key: page.environment,
-      video_id: page.videoId,
+      // As Mux Player does. It tells the asset even if the report that names the source is lost.
+      video_id: page.playbackId,
       video_title: page.title,
       video_stream_type: page.live === '' ? 'on-demand' : 'live',
       page_type: window.parent === window ? 'watchpage' : 'iframe',

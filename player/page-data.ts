@@ -23,8 +23,8 @@ export interface PageData {
   readonly licenseToken: string;
   /** The ID of the environment, which reports of views name; empty if none are wanted. */
   readonly environment: string;
-  /** The ID of the asset or live stream. */
-  readonly videoId: string;
+  /** Empty if nothing can be played. */
+  readonly playbackId: string;
   /** The host that receives reports, if it is another one. */
   readonly dataHost: string;
 }

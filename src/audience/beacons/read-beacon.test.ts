@@ -66,8 +66,24 @@ describe('readBeacon', () => {
   });
 
   it('has not started before playback is requested', () => {
-    expect(readOne({ event: 'playerready' }).startedAtMs).toBeUndefined();
+    for (const event of ['playerready', 'hb']) expect(readOne({ event }).startedAtMs).toBeUndefined();
     expect(readOne({ event: 'hb', view_watch_time: 20_000 }).startedAtMs).toBe(nowMs - 20_000);
+    // It is dated back.
+    expect(readOne({ event: 'rebufferstart', view_watch_time: 20_000 }).startedAtMs).toBe(nowMs);
+  });
+
+  it('has started when it fails before', () => {
+    expect(readOne({ event: 'error' }).startedAtMs).toBe(nowMs);
+    expect(readOne({ event: 'error', player_error_severity: 'warning' }).startedAtMs).toBeUndefined();
+  });
+
+  it('keeps the first size of the picture that is known', () => {
+    const sizes = [0, 480, 720].map((height) => ({ event: 'renditionchange', video_source_height: height }));
+    expect(sizes.map((fields) => readOne(fields).details.get('video_source_height_initial'))).toEqual([
+      undefined,
+      480,
+      720,
+    ]);
   });
 
   it('corrects the clock of the viewer, to the same times when events are sent again', () => {

@@ -33,8 +33,8 @@ const VIEW_ID = /^[A-Za-z0-9_.:-]{1,100}$/;
 const EVENT_NAME = /^[A-Za-z]{1,64}$/;
 /** Players send them all the time, and what they tell is in the metrics. */
 const NOT_KEPT = new Set(['hb', 'requestcompleted', 'requestfailed', 'requestcanceled']);
-/** Other events may precede the request for playback. */
-const STARTED = new Set(['viewstart', 'play', 'playing', 'hb', 'rebufferstart', 'rebufferend']);
+/** Other events may precede the request for playback, even heartbeats. */
+const STARTED = new Set(['viewstart', 'play', 'playing', 'rebufferstart', 'rebufferend']);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -93,9 +93,13 @@ const readEvent = (fields: Fields, shiftMs: number, nowMs: number): PartialView 
   const time = timeOf(fields[eventKeys.time]);
   const viewStart = fields[eventKeys.viewStart];
   const watchedMs = boundedInteger(fields[eventKeys.watchTime]) ?? 0;
-  const isStarted = viewStart !== undefined || STARTED.has(name);
-  // Without its first report, a view began at least so long ago.
-  const startedAtMs = viewStart === undefined ? time - watchedMs : timeOf(viewStart);
+  const error = name === 'error' ? errorOf(fields) : undefined;
+  // A video that plays by itself and fails never requests playback.
+  const isStarted = viewStart !== undefined || STARTED.has(name) || watchedMs > 0 || error?.isFailure === true;
+  // Without its first report, a view began at least so long ago. Players date the start of
+  // rebuffering back, but not what was watched until then.
+  const atLeastMs = name === 'rebufferstart' ? 0 : watchedMs;
+  const startedAtMs = viewStart === undefined ? time - atLeastMs : timeOf(viewStart);
   const playhead = boundedInteger(fields[eventKeys.playhead]) ?? 0;
   const view: PartialView = {
     environmentId,
@@ -108,7 +112,7 @@ const readEvent = (fields: Fields, shiftMs: number, nowMs: number): PartialView 
     playbackId: playbackIdOf(fields),
     viewerId: boundedText(fields[eventKeys.userId] ?? fields[eventKeys.viewerId], MAX_ID),
     sessionId: boundedText(fields[eventKeys.viewSession], MAX_ID),
-    error: name === 'error' ? errorOf(fields) : undefined,
+    error,
     dimensions: new Map(),
     details: new Map(),
     metrics: new Map(),
@@ -119,7 +123,8 @@ const readEvent = (fields: Fields, shiftMs: number, nowMs: number): PartialView 
     const rule = fieldRules.get(key);
     if (rule) store(view, rule, value);
     const initialName = initialNames.get(key);
-    const initial = typeof value === 'number' ? boundedNumber(value) : boundedText(value, MAX_NAME);
+    // The first rendition has no size until its first frame is decoded.
+    const initial = typeof value === 'number' ? boundedNumber(value) || undefined : boundedText(value, MAX_NAME);
     if (initialName !== undefined && initial !== undefined) view.details.set(initialName, initial);
   }
   storeDerived(view, fields, time);

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.js';
+import type { ViewEvent } from '../../db/schema.js';
 import type { Clock } from '../../lib/clock.js';
 import { isUnavailable } from '../../lib/unavailable.js';
 import type { Logger } from '../../telemetry/logger.js';
@@ -49,6 +50,12 @@ const errorOf = ({ environmentId, error }: PartialView): ReportedError | undefin
     ? { environment_id: environmentId, code: error.code, message: error.message }
     : undefined;
 
+/** A player may have been ready for long, and sends its last report twice when its page goes. */
+const eventsOf = ({ events, startedAtMs = 0 }: PartialView): ViewEvent[] => {
+  const distinct = new Map(events.map((event) => [`${event[0]} ${event[1]}`, event]));
+  return [...distinct.values()].filter(([, time]) => time >= startedAtMs).toSorted(([, a], [, b]) => a - b);
+};
+
 const rowOf = (view: PartialView, errorIdOf: (error: ReportedError) => number | null): CollectedView => {
   const error = errorOf(view);
   return {
@@ -65,8 +72,7 @@ const rowOf = (view: PartialView, errorIdOf: (error: ReportedError) => number | 
     dimensions: Object.fromEntries(view.dimensions),
     details: Object.fromEntries(view.details),
     ranges: view.ranges,
-    // A player may have been ready for long.
-    events: view.events.filter(([, time]) => time >= (view.startedAtMs ?? 0)).toSorted(([, a], [, b]) => a - b),
+    events: eventsOf(view),
     is_playback_failure: view.error?.isFailure ?? false,
     is_business_exception: view.error?.isBusinessException ?? false,
     ...Object.fromEntries(view.metrics),

@@ -103,7 +103,7 @@ export class PlayerPage {
       keySystems: keySystems?.join(' ') ?? '',
       licenseToken: (keySystems && tokens.license) ?? '',
       environment: (isTracking && playable?.environmentId) || '',
-      videoId: playable?.liveStreamId ?? playable?.assetId ?? '',
+      playbackId: playable ? playbackId : '',
       dataHost,
       ...(playable
         ? await this.#extras(request, playable, source)

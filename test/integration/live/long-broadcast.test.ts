@@ -41,7 +41,21 @@ beforeAll(async () => {
   file = join(root, 'session.flv');
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=128x72:rate=10'];
   const audio = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=24000'];
-  const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '100', '-bf', '2', '-pix_fmt', 'yuv420p'];
+  // Small: a busy machine may create the asset when all of a session has come, which is kept until then.
+  const h264 = [
+    '-c:v',
+    'libx264',
+    '-preset',
+    'ultrafast',
+    '-crf',
+    '40',
+    '-g',
+    '100',
+    '-bf',
+    '2',
+    '-pix_fmt',
+    'yuv420p',
+  ];
   const args = [
     ...video,
     ...audio,
