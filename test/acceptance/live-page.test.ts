@@ -223,3 +223,19 @@ test('a page shows the end, and plays the next broadcast', { timeout: LIMIT_MS }
   await atEdge().waitFor(WAIT);
   expect(await recordingId()).not.toBe(asset);
 });
+
+test('its viewers are counted, with how far behind they are', { timeout: LIMIT_MS }, async () => {
+  await open(liveId);
+  await untilPlaying();
+  await page.goto('about:blank');
+  const ended = async () => (await mux.data.videoViews.list({ filters: [`live_stream_id:${stream.id}`] })).data;
+  await expect.poll(ended, WAIT).not.toEqual([]);
+  const [{ id } = { id: '' }] = await ended();
+  const { data: view } = await mux.data.videoViews.retrieve(id);
+  expect(view).toMatchObject({
+    ...{ live_stream_id: stream.id, playback_id: liveId, video_title: 'Harbor live', video_stream_type: 'live' },
+    playback_failure: false,
+  });
+  expect(view.live_stream_latency).toBeGreaterThan(0);
+  expect(view.live_stream_latency).toBeLessThan(60_000);
+});

@@ -181,7 +181,12 @@ export class LiveStation {
 
   /** The asset when its recording is planned. */
   async untilPlanned(assetId: string): Promise<WireAsset> {
-    await until('the recording is planned', async () => (await this.told(assetId)).includes('live_stream_completed'));
+    const isPlanned = async () => (await this.told(assetId)).includes('live_stream_completed');
+    await until('the recording is planned', isPlanned).catch(async (error: unknown) => {
+      // What the server has told and logged says why.
+      const told = await this.told(assetId);
+      throw new Error(`told ${told.join()}; log:\n${this.server.logText().slice(-20_000)}`, { cause: error });
+    });
     return getAsset(this.server, assetId);
   }
 
