@@ -201,7 +201,8 @@ test.each([
       expect(await play(player, name, `${ending}?${rung}`)).toEqual([`${height} av01`]);
       await playAt(page, 1);
       await repeat(true);
-      // Frames that were decoded, by their time. Slower and slower, so that a busy machine drops fewer.
+      // Frames that were decoded, by their time. Slower and slower, so that a busy machine drops
+    // fewer.
       const missing = async () => {
         const played = await page.evaluate(() => {
           const video = document.querySelector('video')!;

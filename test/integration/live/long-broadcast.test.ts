@@ -41,7 +41,7 @@ beforeAll(async () => {
   file = join(root, 'session.flv');
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=128x72:rate=10'];
   const audio = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=24000'];
-  // Small: a busy machine may create the asset when all of a session has come, which is kept until then.
+  // Small: a busy machine may have all of a session in memory before it has created the asset.
   const h264 = [
     '-c:v',
     'libx264',
