@@ -19,6 +19,8 @@ export interface SeededView {
   readonly rebufferMs: number;
   readonly errorId: number | null;
   readonly isFailed: boolean;
+  /** The page says that its failure is meant, such as a missing subscription. */
+  readonly isException: boolean;
   readonly dimensions: Readonly<Record<string, string>>;
   readonly ranges: readonly (readonly [fromMs: number, toMs: number])[];
 }
@@ -27,7 +29,7 @@ export interface SeededView {
 export const viewAt = (startedMs: number, id: string, changes: Partial<SeededView> = {}): SeededView => ({
   ...{ id, startedMs, seenMs: startedMs + 60_000, isEnded: true, assetId: null, liveStreamId: null, startupMs: 500 },
   ...{ watchMs: 60_000, playingMs: 59_000, rebuffers: 0, rebufferMs: 0, errorId: null, isFailed: false },
-  ...{ dimensions: {}, ranges: [] },
+  ...{ isException: false, dimensions: {}, ranges: [] },
   ...changes,
 });
 
@@ -48,6 +50,7 @@ const rowOf = (environmentId: string, view: SeededView) => ({
   rebuffer_duration: view.rebufferMs,
   is_startup_failure: view.isFailed && view.startupMs === null,
   is_playback_failure: view.isFailed,
+  is_business_exception: view.isException,
   ranges: view.ranges,
 });
 
@@ -61,12 +64,12 @@ export const seedViews = async (
   await sql`
     insert into video_view (environment_id, id, started_at, seen_at, ended_at, asset_id, live_stream_id, error_id,
       dimensions, video_startup_time, watch_time, playing_time, rebuffer_count, rebuffer_duration,
-      is_startup_failure, is_playback_failure, ranges)
+      is_startup_failure, is_playback_failure, is_business_exception, ranges)
     select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (
       environment_id text, id text, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, asset_id text,
       live_stream_id text, error_id integer, dimensions jsonb, video_startup_time integer, watch_time integer,
       playing_time integer, rebuffer_count integer, rebuffer_duration integer, is_startup_failure boolean,
-      is_playback_failure boolean, ranges jsonb
+      is_playback_failure boolean, is_business_exception boolean, ranges jsonb
     )`.execute(db);
 };
 

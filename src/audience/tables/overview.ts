@@ -64,7 +64,8 @@ const ofViews = ({ filter, fromMs, beforeMs, dimensions, sums: names }: FactSour
       coalesce(watch_time, 0) as watch_ms, coalesce(playing_time, 0) as playing_ms,
       coalesce(rebuffer_count, 0) as rebuffers, coalesce(rebuffer_duration, 0) as rebuffer_ms,
       (video_startup_time is not null)::int as startups, coalesce(video_startup_time, 0) as startup_ms,
-      is_startup_failure::int as startup_failures, is_playback_failure::int as playback_failures,
+      (is_startup_failure and not is_business_exception)::int as startup_failures,
+      (is_playback_failure and not is_business_exception)::int as playback_failures,
       (ended_at is not null and video_startup_time is null and not is_playback_failure)::int as exits
     from video_view cross join lateral (values
       ('', ''), ('asset_id', asset_id), ('live_stream_id', live_stream_id), ('error', error_id::text),

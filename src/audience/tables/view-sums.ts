@@ -73,8 +73,8 @@ export const sumUp = async (tx: Transaction, views: readonly SummedView[]): Prom
         sum(coalesce(watch_time, 0)) as watch_ms, sum(coalesce(playing_time, 0)) as playing_ms,
         sum(coalesce(rebuffer_count, 0)) as rebuffers, sum(coalesce(rebuffer_duration, 0)) as rebuffer_ms,
         count(video_startup_time) as startups, sum(coalesce(video_startup_time, 0)) as startup_ms,
-        count(*) filter (where is_startup_failure) as startup_failures,
-        count(*) filter (where is_playback_failure) as playback_failures,
+        count(*) filter (where is_startup_failure and not is_business_exception) as startup_failures,
+        count(*) filter (where is_playback_failure and not is_business_exception) as playback_failures,
         count(*) filter (where video_startup_time is null and not is_playback_failure) as exits
       from summed cross join (values ('hour'), ('day')) as of_period (period) cross join lateral (
         select '' as dimension, '' as value

@@ -46,6 +46,7 @@ const randomViews = (nowMs: number, errorIds: readonly number[]): SeededView[] =
       assetId: isLive ? null : assetIds[Math.min(random(16), random(16)) % assetIds.length]!,
       liveStreamId: isLive ? pick(liveIds) : null,
       ...{ startupMs, watchMs, playingMs: Math.floor(watchMs * 0.9), isFailed },
+      isException: isFailed && random(3) === 0,
       ...{ rebuffers: random(3), rebufferMs: random(2000), errorId: isFailed ? pick(errorIds) : null },
       dimensions: {
         ...(random(3) > 0 && { country: pick(['NZ', 'IS', 'UY']) }),
@@ -81,8 +82,10 @@ const figuresOf = (views: readonly SeededView[]) => ({
   playing_time: sum(views.map(({ playingMs }) => playingMs)),
   ...startupOf(views),
   rebuffer_count: sum(views.map(({ rebuffers }) => rebuffers)),
-  playback_failures: views.filter(({ isFailed }) => isFailed).length,
-  startup_failures: views.filter(({ isFailed, startupMs }) => isFailed && startupMs === null).length,
+  playback_failures: views.filter(({ isFailed, isException }) => isFailed && !isException).length,
+  startup_failures: views.filter(
+    ({ isFailed, isException, startupMs }) => isFailed && !isException && startupMs === null,
+  ).length,
   exits_before_start: views.filter(({ isFailed, isEnded, startupMs }) => isEnded && !isFailed && startupMs === null)
     .length,
 });
