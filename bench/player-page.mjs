@@ -79,13 +79,20 @@ export const run = async () => {
       await context.close();
       return { seconds };
     };
-    const results = await measureInTurn(REPETITIONS, open, `${site.url}${path}?muted`, `${site.url}/least`);
+    const page = `${site.url}${path}?muted`;
+    const results = await measureInTurn(REPETITIONS, open, page, `${site.url}/least`);
+    const reports = await measureInTurn(REPETITIONS, open, page, `${page}&tracking=false`);
     console.log(
       `Median (min to max) of ${REPETITIONS}, alternating, each with an empty browser cache; segments are cached\n`,
     );
     table([
       ['first frame', 'player page, s', 'hls.js alone, s', 'player page / hls.js alone'],
       comparison(results, 'from the start of the navigation', 'seconds'),
+    ]);
+    console.log('');
+    table([
+      ['first frame', 'with reports of views, s', 'without, s', 'with / without'],
+      comparison(reports, 'from the start of the navigation', 'seconds'),
     ]);
   } finally {
     await browser.close();

@@ -76,7 +76,7 @@ test('a view is reported to the server of the page, without cookies', { timeout:
   // The keys are those of mux-embed: env_key, event, video_id, video_title, video_stream_type.
   expect(events.find(({ e }) => e === 'viewstart')).toMatchObject({
     ake: environment_id,
-    vid: assetId,
+    vid: playbackId,
     vtt: 'Harbor walk',
     vsmty: 'on-demand',
   });
