@@ -1,23 +1,9 @@
 import { type ReactNode, Suspense, useSyncExternalStore } from 'react';
 import { lazy } from '../lib/lazy';
+import type { Question } from './question-dialog';
 import { createStore } from './store';
 
-interface Question {
-  /** A question, such as "Delete 3 assets?" */
-  readonly title: string;
-  /** What follows from it. */
-  readonly text: string;
-  /** The verb of the title. */
-  readonly action: string;
-  /** The other button; `Cancel` unless told. */
-  readonly rejection?: string;
-  /** Of the button; `danger` unless told. */
-  readonly look?: 'primary' | 'danger';
-  /** Something that can be chosen with it; nobody has chosen it at first. */
-  readonly choice?: { readonly label: string; readonly onChange: (isChosen: boolean) => void };
-}
-
-export interface Asked extends Question {
+interface Asked extends Question {
   readonly response: (isConfirmed: boolean) => void;
 }
 
@@ -44,7 +30,7 @@ export const ConfirmDialog = (): ReactNode => {
   if (!question) return null;
   return (
     <Suspense>
-      <QuestionDialog question={question} />
+      <QuestionDialog question={question} onResponse={question.response} />
     </Suspense>
   );
 };

@@ -1,11 +1,30 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import type { ReactNode } from 'react';
 import { Button } from './button';
-import type { Asked } from './confirm';
 import { CheckField } from './field';
 
-const QuestionDialog = ({ question }: { readonly question: Asked }): ReactNode => (
-  <AlertDialog.Root open onOpenChange={(open) => !open && question.response(false)}>
+export interface Question {
+  /** A question, such as "Delete 3 assets?" */
+  readonly title: string;
+  /** What follows from it. */
+  readonly text: string;
+  /** The verb of the title. */
+  readonly action: string;
+  /** The other button; `Cancel` unless told. */
+  readonly rejection?: string;
+  /** Of the button; `danger` unless told. */
+  readonly look?: 'primary' | 'danger';
+  /** Something that can be chosen with it; nobody has chosen it at first. */
+  readonly choice?: { readonly label: string; readonly onChange: (isChosen: boolean) => void };
+}
+
+interface QuestionDialogProps {
+  readonly question: Question;
+  readonly onResponse: (isConfirmed: boolean) => void;
+}
+
+const QuestionDialog = ({ question, onResponse }: QuestionDialogProps): ReactNode => (
+  <AlertDialog.Root open onOpenChange={(open) => !open && onResponse(false)}>
     <AlertDialog.Portal>
       <AlertDialog.Backdrop className="backdrop" />
       <AlertDialog.Popup className="dialog dialog-center">
@@ -19,7 +38,7 @@ const QuestionDialog = ({ question }: { readonly question: Asked }): ReactNode =
         )}
         <div className="dialog-actions">
           <AlertDialog.Close className="button button-normal">{question.rejection ?? 'Cancel'}</AlertDialog.Close>
-          <Button look={question.look ?? 'danger'} onClick={() => question.response(true)}>
+          <Button look={question.look ?? 'danger'} onClick={() => onResponse(true)}>
             {question.action}
           </Button>
         </div>

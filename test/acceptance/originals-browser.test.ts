@@ -202,7 +202,7 @@ test.each([
       await playAt(page, 1);
       await repeat(true);
       // Frames that were decoded, by their time. Slower and slower, so that a busy machine drops
-    // fewer.
+      // fewer.
       const missing = async () => {
         const played = await page.evaluate(() => {
           const video = document.querySelector('video')!;
