@@ -88,8 +88,8 @@ const measure = async (database) => {
     const [ours, theirs] = [[], []];
     const overview = () => readOverview(context, { filter, from, before });
     for (let i = -2; i < REPETITIONS; i++) {
-      // What the other query leaves behind: closed connections, and a processor that is slower for a
-      // moment after both cores were busy.
+      // The other query leaves closed connections behind, and a processor that is slower for a
+      // moment.
       await delay(PAUSE_MS);
       await overview();
       const pair = [await timed(overview), await timed(count)];
