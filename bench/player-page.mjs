@@ -35,11 +35,13 @@ const startSite = async (server, playlist) => {
   const site = createServer((incoming, response) => {
     const override = own[incoming.url];
     if (override) return response.setHeader('content-type', override[0]).end(override[1]);
-    const outgoing = request(new URL(incoming.url, server.url), { headers: incoming.headers }, (from) => {
+    const { url, method, headers } = incoming;
+    const outgoing = request(new URL(url, server.url), { method, headers }, (from) => {
       response.writeHead(from.statusCode, from.headers);
       from.pipe(response);
     });
-    outgoing.on('error', () => response.destroy()).end();
+    outgoing.on('error', () => response.destroy());
+    incoming.pipe(outgoing);
   });
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${site.address().port}`, stop: () => site.close() };

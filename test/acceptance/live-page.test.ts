@@ -230,8 +230,8 @@ test('its viewers are counted, with how far behind they are', { timeout: LIMIT_M
   await page.goto('about:blank');
   const ended = async () => (await mux.data.videoViews.list({ filters: [`live_stream_id:${stream.id}`] })).data;
   await expect.poll(ended, WAIT).not.toEqual([]);
-  const [{ id } = { id: '' }] = await ended();
-  const { data: view } = await mux.data.videoViews.retrieve(id);
+  const [listed] = await ended();
+  const { data: view } = await mux.data.videoViews.retrieve(listed!.id);
   expect(view).toMatchObject({
     ...{ live_stream_id: stream.id, playback_id: liveId, video_title: 'Harbor live', video_stream_type: 'live' },
     playback_failure: false,

@@ -12,6 +12,7 @@ const view = (startSeconds: number, events: string, more: Partial<MonitoredView>
   ended_at: null,
   is_startup_failure: false,
   is_playback_failure: false,
+  is_business_exception: false,
   video_startup_time: null,
   average_bitrate: null,
   events: events.split(' ').map((event): ViewEvent => {
@@ -57,6 +58,9 @@ describe('point by point', () => {
     expect(valuesOf('exits-before-video-start', ...views)).toEqual([0.25, null, null, null, null, null]);
     expect(valuesOf('video-startup-failure-percentage', ...views)).toEqual([0.25, null, null, null, null, null]);
     expect(valuesOf('playback-failure-percentage', ...views)).toEqual([0, 0, 0.5, 0, 0, 0]);
+    const meant = views.map((one) => ({ ...one, is_business_exception: true }));
+    expect(valuesOf('video-startup-failure-percentage', ...meant)).toEqual([0, null, null, null, null, null]);
+    expect(valuesOf('playback-failure-percentage', ...meant)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   test('a view that fails at the start of a point was watched in it', () => {

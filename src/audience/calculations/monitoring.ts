@@ -5,7 +5,7 @@ import { type TimedView, viewTimeline } from './view-timeline.js';
 export const POINT_MS = 5000;
 
 /** What is counted of a view. */
-export type MonitoredView = TimedView & Pick<Row<'video_view'>, 'average_bitrate'>;
+export type MonitoredView = TimedView & Pick<Row<'video_view'>, 'average_bitrate' | 'is_business_exception'>;
 
 /** What happened within one point. */
 export interface PointCounts {
@@ -74,10 +74,13 @@ export class PointSeries {
     if (wrong !== undefined) {
       const point = this.points[wrong]!;
       if (problem!.kind === 'exit') point.exits += 1;
-      else if (problem!.kind === 'startup failure') point.startupFailures += 1;
-      else {
-        point.playbackFailures += 1;
-        watched.add(point);
+      // Metrics count a failure that the page calls a business exception separately, too.
+      else if (!view.is_business_exception) {
+        if (problem!.kind === 'startup failure') point.startupFailures += 1;
+        else {
+          point.playbackFailures += 1;
+          watched.add(point);
+        }
       }
     }
     for (const point of watched) point.viewers += 1;

@@ -15,6 +15,7 @@ const columns = [
   'ended_at',
   'is_startup_failure',
   'is_playback_failure',
+  'is_business_exception',
   'video_startup_time',
   'average_bitrate',
   'events',

@@ -42,26 +42,15 @@ beforeAll(async () => {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=128x72:rate=10'];
   const audio = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=24000'];
   // Small: a busy machine may have all of a session in memory before it has created the asset.
-  const h264 = [
-    '-c:v',
-    'libx264',
-    '-preset',
-    'ultrafast',
-    '-crf',
-    '40',
-    '-g',
-    '100',
-    '-bf',
-    '2',
-    '-pix_fmt',
-    'yuv420p',
-  ];
+  const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '40'];
+  const frames = ['-g', '100', '-bf', '2', '-pix_fmt', 'yuv420p'];
   const args = [
     ...video,
     ...audio,
     '-t',
     String(SESSION_SECONDS),
     ...h264,
+    ...frames,
     '-c:a',
     'aac',
     '-aac_coder',
