@@ -22,6 +22,11 @@ export const assetOf = (path: string): string => path.split('/')[1]!;
 /** The rendition of a path. */
 export const renditionOf = (path: string): string => path.split('/')[3]!;
 
+/** The name here of a rung of a broadcast, which is not made by the plan of the asset. */
+export const liveRendition = (rung: string): string => `live-${rung}`;
+
+export const isLiveRendition = (rendition: string): boolean => rendition.startsWith('live-');
+
 /** Matches every version of the plan. */
 export const isOfRendition = (path: string, assetId: string, rendition: string): boolean => {
   const prefix = `${assetPath(assetId)}/`;

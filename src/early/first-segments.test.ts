@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { liveRendition } from '../cache/cache-key.js';
 import type { Plan } from '../media/plan/plan.js';
 import { type EarlyPlan, FirstSegments } from './first-segments.js';
 
@@ -12,7 +13,16 @@ const setUp = (early?: Plan) => {
     {
       assetId: 'a',
       signal: new AbortController().signal,
-      cache: { removeAsset: async () => void calls.push('remove') } as never,
+      cache: {
+        removeRenditions: async (isUnwanted) => {
+          calls.push('remove');
+          expect([isUnwanted('a', '270p'), isUnwanted('a', liveRendition('270p')), isUnwanted('b', '270p')]).toEqual([
+            true,
+            false,
+            false,
+          ]);
+        },
+      },
       producer: {
         warm: async ({ plan }: { plan: Plan }, { signal }: { signal: AbortSignal }) => {
           calls.push(`warm ${plan.durationSeconds}`);

@@ -1,5 +1,6 @@
 // Answers who may watch: who already plays, from segments made before the plan was certain.
 
+import { isLiveRendition } from '../cache/cache-key.js';
 import type { SegmentStore } from '../cache/segment-store.js';
 import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.js';
 import { isPrefixOf } from '../media/plan/growing-plan.js';
@@ -17,7 +18,7 @@ export interface EarlyPlan {
 interface FirstSegmentsContext {
   readonly assetId: string;
   readonly producer: Pick<SegmentProducer, 'warm'>;
-  readonly cache: Pick<SegmentStore, 'removeAsset'>;
+  readonly cache: Pick<SegmentStore, 'removeRenditions'>;
   readonly signal: AbortSignal;
 }
 
@@ -83,7 +84,9 @@ export class FirstSegments {
     const playing = this.early;
     this.early = undefined;
     await playing?.withdraw(reason);
-    await this.context.cache.removeAsset(this.context.assetId);
+    const { assetId, cache } = this.context;
+    // Viewers of the broadcast that has just ended still wait for its rungs.
+    await cache.removeRenditions((id, rendition) => id === assetId && !isLiveRendition(rendition));
   }
 
   private warm(plan: Plan, signal: AbortSignal): Promise<void> {

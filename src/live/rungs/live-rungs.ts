@@ -1,4 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { isLiveRendition } from '../../cache/cache-key.js';
 import type { SegmentStore } from '../../cache/segment-store.js';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import { withTemporaryFile } from '../../lib/temporary-file.js';
@@ -11,7 +12,6 @@ import { FileProducer } from '../../packager/file-producer.js';
 import { type MediaPool, mediaPriority } from '../../pool/media-pool.js';
 import { RecordedStills } from './recorded-stills.js';
 import { RungFeed, type RungFeedDeps } from './rung-feed.js';
-import { LIVE_PREFIX } from './rung-maker.js';
 import { RungTrack } from './rung-track.js';
 
 export interface LiveRungsDeps extends Omit<RungFeedDeps, 'files' | 'pool'> {
@@ -103,7 +103,7 @@ export class LiveRungs {
 
   async #removeFiles(isUnwanted: (assetId: string) => boolean): Promise<void> {
     const { store } = this.#deps;
-    await store.removeRenditions((assetId, rendition) => rendition.startsWith(LIVE_PREFIX) && isUnwanted(assetId));
+    await store.removeRenditions((assetId, rendition) => isLiveRendition(rendition) && isUnwanted(assetId));
   }
 
   async #probe(feed: LiveFeed, name: string): Promise<VideoFacts | undefined> {

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { liveRendition } from '../../cache/cache-key.js';
 import type { LiveFeed } from '../../domain/playback/live-feed.js';
 import { KinoraError } from '../../lib/errors.js';
 import { decodingStart } from '../../media/live/live-track.js';
@@ -12,8 +13,6 @@ import { mediaPriority } from '../../pool/media-pool.js';
 import { readResult } from '../../pool/read-result.js';
 import type { RungTrack } from './rung-track.js';
 
-/** Of renditions in the cache, which nobody asks for when the asset has its own plan. */
-export const LIVE_PREFIX = 'live-';
 /** The demuxer of a fragmented MP4. */
 const FORMAT = 'mov,mp4,m4a,3gp,3g2,mj2';
 
@@ -34,7 +33,7 @@ export const makeRungSegment = async (
   const first = decodingStart(segments, at);
   const { rung } = track;
   const { timescale } = track.state.info;
-  const key = { assetId: feed.assetId, plan: GENERATION, rendition: LIVE_PREFIX + rung.name, file: `${number}.m4s` };
+  const key = { assetId: feed.assetId, plan: GENERATION, rendition: liveRendition(rung.name), file: `${number}.m4s` };
   const { path } = await files.get({
     key,
     keys: [key],
