@@ -31,8 +31,8 @@ const product: TestProjectInlineConfiguration['test'] = {
   server: { deps: { external: [/\/dist\//] } },
   execArgv: [...unoptimizedWasm],
   // Long: conditions are awaited, and other programs may keep the cores busy.
-  testTimeout: 240_000,
-  hookTimeout: 400_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   // The default is one second.
   expect: { poll: { timeout: 120_000 } },
 };

@@ -61,7 +61,7 @@ const start = (page: Page, source: string): Promise<void> =>
     });
   }, source);
 
-test('another language is chosen while the video plays on', { timeout: 240_000 }, async () => {
+test('another language is chosen while the video plays on', async () => {
   const inputs = [
     { url: `${files.url}/0`, name: 'Main' },
     { url: `${files.url}/1`, type: 'audio', language_code: 'fr' },

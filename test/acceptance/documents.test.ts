@@ -181,7 +181,7 @@ const runProgram = (...parts: string[]): Promise<string> => {
   return run('node example.mjs');
 };
 
-it('README.md: every command works in a clone', { timeout: 400_000 }, async () => {
+it('README.md: every command works in a clone', async () => {
   const printed = await follow('README.md');
   const [welcome] = blocksOf('README.md', '');
   for (const [line] of welcome!.matchAll(/^ {2}\w.*? (?= )|^\w.*? (?= |$)/gm))
@@ -192,7 +192,7 @@ it('README.md: every command works in a clone', { timeout: 400_000 }, async () =
   await loads(urlIn(await runProgram(program!)), 'text/html');
 });
 
-it('docs/tutorial.md: every command works in a clone, and the page shows the video', { timeout: 400_000 }, async () => {
+it('docs/tutorial.md: every command works in a clone, and the page shows the video', async () => {
   const printed = await follow('docs/tutorial.md');
   const video = urlIn(printed.get('npx kinora asset create ~/holiday.mov'));
   await loads(`${video}/thumbnail.jpg?time=2`, 'image/jpeg');
@@ -206,7 +206,7 @@ it('docs/tutorial.md: every command works in a clone, and the page shows the vid
   await loads(sources[1]!.replace('PLAYBACK_ID', id), 'image/webp');
 });
 
-it('docs/assets.md: every command and every program works', { timeout: 400_000 }, async () => {
+it('docs/assets.md: every command and every program works', async () => {
   // On what the tests before have left: another first start would make a database and a sample.
   await start('npm start').isPrinted(/Address +\S+/);
   // A program can be appended to the first one.

@@ -62,7 +62,7 @@ afterAll(async () => {
 });
 const browser = useBrowser();
 
-test('the player page shows the cues and the chapters of a file', { timeout: 240_000 }, async () => {
+test('the player page shows the cues and the chapters of a file', async () => {
   const { page } = await browser.open();
   await page.goto(`${server.url}/${playbackId}`);
   await page.waitForFunction(() => document.querySelector('video')!.textTracks.length === 2);
@@ -84,7 +84,7 @@ test('the player page shows the cues and the chapters of a file', { timeout: 240
   expect(await chapters.locator('option').allTextContents()).toEqual(['Début: one', 'Stream #2: the rest']);
 });
 
-test('Shaka Player selects the languages of a file', { timeout: 240_000 }, async () => {
+test('Shaka Player selects the languages of a file', async () => {
   const { page } = await browser.open(smallWindow);
   await page.goto(`${site.url}/`);
   await page.evaluate(async (url) => {

@@ -21,7 +21,7 @@ interface Track {
   readonly status: string;
 }
 
-describe.skipIf(!hasMuxCli())('the official command line', { timeout: 300_000 }, () => {
+describe.skipIf(!hasMuxCli())('the official command line', () => {
   let server: Booted;
   let origin: Origin;
   let mux: ReturnType<typeof createMuxCli>;
@@ -41,7 +41,7 @@ describe.skipIf(!hasMuxCli())('the official command line', { timeout: 300_000 },
       ...['assets', 'create', '--url', `${origin.url}/video.mp4`, '-p', 'signed', '--passthrough', 'order-81'],
       ...['--video-quality', 'plus', '--static-renditions', 'highest', '--wait'],
     );
-  }, 300_000);
+  });
   afterAll(async () => {
     mux?.remove();
     await server?.stop();

@@ -186,33 +186,29 @@ test.each([
   ['playHls', 'm3u8'],
   ['playShakaAv1', 'm3u8'],
   ['playDash', 'mpd'],
-] as const)(
-  '%s shows each frame of each rung of the AV1 ladder of the %s',
-  { timeout: 600_000 },
-  async (player, ending) => {
-    for (const [name, height, frames] of [
-      ['hevc', 270, 180],
-      ['hevc', 360, 180],
-      ['hevc', 480, 180],
-      ['large', 720, 36],
-      ['large', 1080, 36],
-    ] as const) {
-      const rung = `codecs=av1&min_resolution=${height}p&max_resolution=${height}p`;
-      expect(await play(player, name, `${ending}?${rung}`)).toEqual([`${height} av01`]);
-      await expectWholePlay();
-      const shown = async () =>
-        (await page.evaluate(() => window.playedFrames)).map(({ mediaSeconds }) => Math.round(mediaSeconds * RATE));
-      // A busy machine drops frames of a video that plays. They are shown one by one.
-      await seekTo(page, 0);
-      const played = new Set(await shown());
-      for (const frame of Array.from({ length: frames }, (_, at) => at).filter((at) => !played.has(at))) {
-        await seekTo(page, (frame + 0.5) / RATE);
-        await expect.poll(async () => (await shown()).at(-1), { message: `${height}p` }).toBe(frame);
-      }
-      expect(wrongFrames(await page.evaluate(() => window.playedFrames), RATE)).toEqual([]);
+] as const)('%s shows each frame of each rung of the AV1 ladder of the %s', async (player, ending) => {
+  for (const [name, height, frames] of [
+    ['hevc', 270, 180],
+    ['hevc', 360, 180],
+    ['hevc', 480, 180],
+    ['large', 720, 36],
+    ['large', 1080, 36],
+  ] as const) {
+    const rung = `codecs=av1&min_resolution=${height}p&max_resolution=${height}p`;
+    expect(await play(player, name, `${ending}?${rung}`)).toEqual([`${height} av01`]);
+    await expectWholePlay();
+    const shown = async () =>
+      (await page.evaluate(() => window.playedFrames)).map(({ mediaSeconds }) => Math.round(mediaSeconds * RATE));
+    // A busy machine drops frames of a video that plays. They are shown one by one.
+    await seekTo(page, 0);
+    const played = new Set(await shown());
+    for (const frame of Array.from({ length: frames }, (_, at) => at).filter((at) => !played.has(at))) {
+      await seekTo(page, (frame + 0.5) / RATE);
+      await expect.poll(async () => (await shown()).at(-1), { message: `${height}p` }).toBe(frame);
     }
-  },
-);
+    expect(wrongFrames(await page.evaluate(() => window.playedFrames), RATE)).toEqual([]);
+  }
+});
 
 test('hls.js has AV1 of the source as one more level of the ladder', async () => {
   const variants = await play('playHls', 'av1', 'm3u8?codecs=av1');

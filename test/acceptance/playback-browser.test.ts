@@ -65,7 +65,7 @@ const state = () =>
     };
   });
 
-test('a created asset plays from start to end on the page of its playback id', { timeout: 240_000 }, async () => {
+test('a created asset plays from start to end on the page of its playback id', async () => {
   const playbackId = await playable(0, 'Twenty seconds');
   await open(playbackId);
   expect(await page.title()).toBe('Twenty seconds');
@@ -91,7 +91,7 @@ test('a created asset plays from start to end on the page of its playback id', {
   expect(new Set(watched.requested.map((url) => new URL(url).origin))).toEqual(new Set([new URL(server.url).origin]));
 });
 
-test('seeking lands on the exact frame, also where nothing was made before', { timeout: 240_000 }, async () => {
+test('seeking lands on the exact frame, also where nothing was made before', async () => {
   const playbackId = await playable(0, 'Seek');
   await open(playbackId);
   await page.evaluate(() => document.querySelector('video')!.pause());
@@ -119,7 +119,7 @@ test('seeking lands on the exact frame, also where nothing was made before', { t
   expect(wrongFrames(frames, RATE)).toEqual([]);
 });
 
-test('every level can be chosen and shows the same frames', { timeout: 240_000 }, async () => {
+test('every level can be chosen and shows the same frames', async () => {
   const playbackId = await playable(1, 'Levels');
   await open(playbackId);
   const quality = page.locator('#quality');
@@ -151,7 +151,7 @@ test('every level can be chosen and shows the same frames', { timeout: 240_000 }
   }
 });
 
-test('a page opened too early waits and starts by itself', { timeout: 240_000 }, async () => {
+test('a page opened too early waits and starts by itself', async () => {
   const bytes = await readFile(await fixture('long.mp4'));
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ test('a page opened too early waits and starts by itself', { timeout: 240_000 },
   await slow.stop();
 });
 
-test('a page opened too early says so when the video turns out to be none', { timeout: 240_000 }, async () => {
+test('a page opened too early says so when the video turns out to be none', async () => {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -192,7 +192,7 @@ test('a page opened too early says so when the video turns out to be none', { ti
   await slow.stop();
 });
 
-test("the browser's own HLS plays the same address", { timeout: 240_000 }, async () => {
+test("the browser's own HLS plays the same address", async () => {
   const playbackId = await playable(0, 'Native');
   watched.expected = /404/;
   await page.goto(`${server.url}/${'x'.repeat(40)}`);
@@ -221,7 +221,7 @@ test('the page says why a video does not play', async () => {
 test.each([
   ['audio that is longer than the video', 2, 7.3],
   ['a variable frame rate', 3, undefined],
-])('%s ends when the playlist says', { timeout: 120_000 }, async (title, file, seconds) => {
+])('%s ends when the playlist says', async (title, file, seconds) => {
   const playbackId = await playable(file, title);
   await open(playbackId);
   const playlist = await page.evaluate(() => document.querySelector('video')!.duration);
@@ -241,7 +241,7 @@ test.each([
 test.each([
   ['one frame beside audio', 4, 1.2],
   ['two frames beside audio', 5, 2],
-])('%s plays to the end', { timeout: 120_000 }, async (title, file, seconds) => {
+])('%s plays to the end', async (title, file, seconds) => {
   const playbackId = await playable(file, title);
   await page.goto(`${server.url}/${playbackId}`);
   await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });

@@ -119,7 +119,7 @@ const violations = async (): Promise<string[]> => {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 };
 
-test('menus choose subtitles, audio and speed', { timeout: 240_000 }, async () => {
+test('menus choose subtitles, audio and speed', async () => {
   await openPaused('autoplay=false&muted');
   // Browsers display subtitles once the video has played.
   await page.keyboard.press('k');
@@ -147,7 +147,7 @@ test('menus choose subtitles, audio and speed', { timeout: 240_000 }, async () =
   expectOwn();
 });
 
-test('subtitles are above the controls, also in a narrow window', { timeout: 240_000 }, async () => {
+test('subtitles are above the controls, also in a narrow window', async () => {
   await newPage(`${server.url}/${publicId}?autoplay=false&muted`, { viewport: { width: 390, height: 844 } });
   await untilVideo((of) => of.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA);
   await page.keyboard.press('k');
@@ -168,7 +168,7 @@ test('subtitles are above the controls, also in a narrow window', { timeout: 240
   expect(withCaption[0]!.equals(without[0]!)).toBe(true);
 });
 
-test('buttons play, mute, fill the screen and show the picture in picture', { timeout: 240_000 }, async () => {
+test('buttons play, mute, fill the screen and show the picture in picture', async () => {
   await openPaused();
   await page.getByRole('button', { name: 'Start the video' }).click();
   await untilVideo((of) => !of.paused && of.currentTime > 0);
@@ -202,7 +202,7 @@ test('buttons play, mute, fill the screen and show the picture in picture', { ti
   expectOwn();
 });
 
-test('the button and the key open the picture in picture and close it', { timeout: 240_000 }, async () => {
+test('the button and the key open the picture in picture and close it', async () => {
   await openPaused();
   // Without a screen the browser has no such window.
   await page.evaluate(() => {
@@ -234,7 +234,7 @@ test('the button and the key open the picture in picture and close it', { timeou
   expectOwn();
 });
 
-test('AirPlay appears while there is a device, and asks for it', { timeout: 240_000 }, async () => {
+test('AirPlay appears while there is a device, and asks for it', async () => {
   ({ page, watched } = await browser.open());
   // What Safari has; here before the page's own scripts.
   await page.addInitScript(() => {
@@ -260,7 +260,7 @@ test('AirPlay appears while there is a device, and asks for it', { timeout: 240_
   expectOwn();
 });
 
-test('with ?loop the video starts again, without it it stops', { timeout: 240_000 }, async () => {
+test('with ?loop the video starts again, without it it stops', async () => {
   for (const [query, endsAt] of [
     ['?muted&loop&t=18', 'start'],
     ['?muted&t=18', 'end'],
@@ -292,7 +292,7 @@ test('the policy of the page allows no inline script, and none is in it', async 
   }
 });
 
-test('controls disappear while the video plays, and come back', { timeout: 240_000 }, async () => {
+test('controls disappear while the video plays, and come back', async () => {
   await open('?muted&loop');
   const opacity = () => page.locator('#controls').evaluate((of) => getComputedStyle(of).opacity);
   await expect.poll(opacity, { timeout: 60_000 }).toBe('0');
@@ -302,7 +302,7 @@ test('controls disappear while the video plays, and come back', { timeout: 240_0
   expectOwn();
 });
 
-test('keys do what they do on other players', { timeout: 240_000 }, async () => {
+test('keys do what they do on other players', async () => {
   await openPaused('autoplay=false&muted');
   for (const key of ['k', ' ']) {
     await page.keyboard.press(key);
@@ -352,7 +352,7 @@ test('keys do what they do on other players', { timeout: 240_000 }, async () => 
   expectOwn();
 });
 
-test('a title stands over the video, and ? lists the keys', { timeout: 240_000 }, async () => {
+test('a title stands over the video, and ? lists the keys', async () => {
   await openPaused();
   const heading = page.getByRole('heading', { level: 1, name: TITLE });
   expect((await heading.boundingBox())!.height).toBeGreaterThan(20);
@@ -370,7 +370,7 @@ test('a title stands over the video, and ? lists the keys', { timeout: 240_000 }
   expectOwn();
 });
 
-test('the time stands alone over the slider until its frame has been loaded', { timeout: 240_000 }, async () => {
+test('the time stands alone over the slider until its frame has been loaded', async () => {
   await openPaused();
   let send = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -390,7 +390,7 @@ test('the time stands alone over the slider until its frame has been loaded', { 
   await expect.poll(async () => (await preview.boundingBox())!.height, { timeout: 60_000 }).toBeGreaterThan(60);
 });
 
-test('a page that is refused says why', { timeout: 240_000 }, async () => {
+test('a page that is refused says why', async () => {
   const { id } = await mux.video.assets.createPlaybackId(assetId, { policy: 'signed' });
   const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
   const sign = (sub: string, seconds: number) =>
@@ -408,7 +408,7 @@ test('a page that is refused says why', { timeout: 240_000 }, async () => {
   }
 });
 
-test('the query sets start, sound, repetition and poster', { timeout: 240_000 }, async () => {
+test('the query sets start, sound, repetition and poster', async () => {
   await open('?t=12.5&muted&loop');
   await untilVideo((of) => !of.paused && of.currentTime >= 12.5 && of.currentTime < 16);
   expect(await video((of) => [of.muted, of.loop, of.poster])).toEqual([true, true, '']);
@@ -436,7 +436,7 @@ test('the query sets start, sound, repetition and poster', { timeout: 240_000 },
   expectOwn();
 });
 
-test('previews appear over the time slider, and are not made before', { timeout: 240_000 }, async () => {
+test('previews appear over the time slider, and are not made before', async () => {
   await openPaused();
   const storyboards = () => watched.requested.filter((url) => url.includes('/storyboard.'));
   expect(storyboards()).toEqual([]);
@@ -446,7 +446,7 @@ test('previews appear over the time slider, and are not made before', { timeout:
   expectOwn();
 });
 
-test('a frame of 560 x 315 is filled by the video, which waits for its viewer', { timeout: 240_000 }, async () => {
+test('a frame of 560 x 315 is filled by the video, which waits for its viewer', async () => {
   outsidePage = `<!doctype html><html lang="en"><title>Outside</title><iframe src="${server.url}/${publicId}" width="560" height="315" frameborder="0" allow="autoplay; fullscreen"></iframe>`;
   await newPage(outside.url);
   const frame = page.frameLocator('iframe');
@@ -466,32 +466,26 @@ test('a frame of 560 x 315 is filled by the video, which waits for its viewer', 
 test.each([
   ['wide', { width: 1280, height: 720 }],
   ['narrow', { width: 390, height: 700 }],
-])(
-  'axe-core finds nothing on a %s screen, and the keyboard reaches every control',
-  { timeout: 240_000 },
-  async (_, viewport) => {
-    await newPage(`${server.url}/${publicId}?autoplay=false`, { viewport });
-    await page.getByRole('button', { name: 'Start the video' }).waitFor();
-    expect(await violations()).toEqual([]);
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByLabel('Speed').waitFor();
-    expect(await violations()).toEqual([]);
-    await page.keyboard.press('Escape');
-    const reached = new Set<string>();
-    for (let presses = 0; presses < 12; presses++) {
-      await page.keyboard.press('Tab');
-      reached.add(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''));
-    }
-    expect([...reached]).toEqual(
-      expect.arrayContaining(['Play', 'Seek', 'Mute', 'Captions', 'Settings', 'Full screen']),
-    );
-    await newPage(`${server.url}/${'x'.repeat(40)}`, { viewport, expected: /404/ });
-    await page.getByText('This video does not exist.').waitFor();
-    expect(await violations()).toEqual([]);
-  },
-);
+])('axe-core finds nothing on a %s screen, and the keyboard reaches every control', async (_, viewport) => {
+  await newPage(`${server.url}/${publicId}?autoplay=false`, { viewport });
+  await page.getByRole('button', { name: 'Start the video' }).waitFor();
+  expect(await violations()).toEqual([]);
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Speed').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.keyboard.press('Escape');
+  const reached = new Set<string>();
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''));
+  }
+  expect([...reached]).toEqual(expect.arrayContaining(['Play', 'Seek', 'Mute', 'Captions', 'Settings', 'Full screen']));
+  await newPage(`${server.url}/${'x'.repeat(40)}`, { viewport, expected: /404/ });
+  await page.getByText('This video does not exist.').waitFor();
+  expect(await violations()).toEqual([]);
+});
 
-test('signed playback takes a token for each of video, thumbnail and storyboard', { timeout: 240_000 }, async () => {
+test('signed playback takes a token for each of video, thumbnail and storyboard', async () => {
   const { id } = await mux.video.assets.createPlaybackId(assetId, { policy: 'signed' });
   const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
   const sign = (type: 'video' | 'thumbnail' | 'storyboard') =>

@@ -108,7 +108,7 @@ const expectRightFrames = async (): Promise<number> => {
   return frames.length;
 };
 
-test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
+test('Shaka Player plays from start to end', async () => {
   await play(longId);
   await seekTo(page, 0);
   await readFrames(page);
@@ -127,7 +127,7 @@ test('Shaka Player plays from start to end', { timeout: 240_000 }, async () => {
   await expectNoProblems();
 });
 
-test('Shaka Player finds the exact frame of ten places, and the subtitles there', { timeout: 240_000 }, async () => {
+test('Shaka Player finds the exact frame of ten places, and the subtitles there', async () => {
   await play(longId);
   await page.evaluate(() => {
     document.querySelector('video')!.pause();
@@ -147,7 +147,7 @@ test('Shaka Player finds the exact frame of ten places, and the subtitles there'
   await expectNoProblems();
 });
 
-test('Shaka Player goes through all levels and languages', { timeout: 240_000 }, async () => {
+test('Shaka Player goes through all levels and languages', async () => {
   await play(await prepare({ url: `${files.url}/levels.mp4` }));
   const variants = await page.evaluate(() => window.player.getVariantTracks());
   expect(variants.length).toBeGreaterThan(4);

@@ -46,7 +46,7 @@ const FILES: [string, Type][] = [
   ['metadata.json', 'video'],
 ];
 
-test.each(FILES)('%s needs a token of its own kind', { timeout: 240_000 }, async (file, type) => {
+test.each(FILES)('%s needs a token of its own kind', async (file, type) => {
   for (const other of ['video', 'thumbnail', 'gif', 'storyboard'] as const) {
     const response = await get(file, await sign(other));
     const found = response.ok ? 'ok' : [response.status, await response.json()];

@@ -40,7 +40,7 @@ const newToken = async (params: Record<string, string> = {}) => {
 };
 const noAccess = 'You do not have access to this video.';
 
-test('the page of a signed id plays to its end with a token', { timeout: 240_000 }, async () => {
+test('the page of a signed id plays to its end with a token', async () => {
   const { token } = await newToken({ asset_start_time: '0' });
   await page.goto(`${server.url}/${signedId}?token=${token}`);
   expect(await page.title()).toBe('For members');
@@ -55,9 +55,7 @@ test('the page of a signed id plays to its end with a token', { timeout: 240_000
   expect(segments.filter((url) => !url.includes('signature='))).toEqual([]);
 });
 
-test('without a token, or with one whose key is gone, it says that there is no access', {
-  timeout: 240_000,
-}, async () => {
+test('without a token, or with one whose key is gone, it says that there is no access', async () => {
   const { keyId, token } = await newToken();
   watched.expected = /403/;
   await mux.system.signingKeys.delete(keyId);
@@ -70,7 +68,7 @@ test('without a token, or with one whose key is gone, it says that there is no a
   }
 });
 
-test('a restriction judges the page that the player runs on', { timeout: 240_000 }, async () => {
+test('a restriction judges the page that the player runs on', async () => {
   const host = new URL(server.url).hostname;
   const create = (allowed_domains: string[]) =>
     mux.video.playbackRestrictions.create({

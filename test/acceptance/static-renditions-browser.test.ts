@@ -19,16 +19,14 @@ beforeAll(async () => {
     static_renditions: [{ resolution: 'highest' }],
   });
   asset = await withFiles(server, created.id, 240_000);
-}, 300_000);
+});
 afterAll(async () => {
   await server?.stop();
   await origin?.stop();
 });
 const browser = useBrowser();
 
-test('a browser plays a file as it is and seeks in it, without looking for its index', {
-  timeout: 240_000,
-}, async () => {
+test('a browser plays a file as it is and seeks in it, without looking for its index', async () => {
   const address = `${server.url}/${asset.playback_ids![0]!.id}/highest.mp4`;
   const { page } = await browser.open();
   const ranges: Promise<string>[] = [];

@@ -144,9 +144,7 @@ const expectOneWholeAsset = async (uploadId: string): Promise<void> => {
   expect(await sha256Of(join(dataDir, stored[0]!))).toBe(digest);
 };
 
-test(`${names.join(', ')} get their files through cut networks and a server that dies`, {
-  timeout: 300_000,
-}, async () => {
+test(`${names.join(', ')} get their files through cut networks and a server that dies`, async () => {
   const uploads = await Promise.all(
     names.map(async (name, at) => {
       const { id, url } = await createUpload();

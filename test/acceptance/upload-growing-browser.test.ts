@@ -25,7 +25,6 @@ const { create, read, untilPlayable, sendRest } = earlyUploads(() => server);
 
 test.each(['growing.ts', 'growing-no-cues.mkv'] as const)(
   '%s plays from its start while half has arrived, and to its end when the rest has',
-  { timeout: 300_000 },
   async (name) => {
     const file = await readFile(await fixture(name));
     const { id, url } = await create();

@@ -79,7 +79,7 @@ const endConnection = async (page: Page, url: string): Promise<number> => {
   return (await fetch(url + connection, { method: 'DELETE' })).status;
 };
 
-test('a browser broadcasts, and its recording has picture and sound', { timeout: 120_000 }, async () => {
+test('a browser broadcasts, and its recording has picture and sound', async () => {
   const { page } = await browser.open({ expected: /404|409|401/ });
   await page.goto(`${server.url}/console/login`);
   const stream = await create();
@@ -127,7 +127,6 @@ test('a browser broadcasts, and its recording has picture and sound', { timeout:
 
 test.runIf(swiftPath !== undefined && hasPostgres())(
   'with several servers, each takes offers, continues the broadcast of another one, and ends its connections',
-  { timeout: 180_000 },
   async () => {
     const [swift, postgres] = await Promise.all([startSwift(), startPostgres()]);
     try {

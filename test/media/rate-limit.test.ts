@@ -20,7 +20,7 @@ describe.each<EncodedName>(['grain.mp4', 'texture.mp4'])('the rate of %s', (name
     const promised = source.video.renditions.at(-1)!.bandwidth;
     expect(Math.max(...windows)).toBeLessThanOrEqual(promised);
     expect(Math.max(...windows)).toBeGreaterThan(0.6 * promised);
-  }, 120_000);
+  });
 });
 
 // Its key frame takes about as many bytes as the other frames of a second together.
@@ -35,4 +35,4 @@ test('frames after a join are as good as the others where the rate limits them',
   expect(afterJoin).toBeGreaterThan(others - 0.5);
   // The rate buffer of the short first segment is shorter.
   expect(psnr(errors.slice(0, 15))).toBeGreaterThan(others - 2.5);
-}, 120_000);
+});

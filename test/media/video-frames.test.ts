@@ -264,7 +264,7 @@ test('one init segment serves whatever the content and the number of threads', a
   });
   const { bytes } = await makeSegment(other, rendition, 1);
   expect(readFrameCounters([init, bytes])).toHaveLength(60);
-}, 240_000);
+});
 
 test('orientation of display matrices', () => {
   const matrix = (a: number, b: number, c: number, d: number): Buffer =>

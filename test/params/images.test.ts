@@ -25,7 +25,7 @@ beforeAll(async () => {
     preparing: await server.addAsset({ status: 'preparing' }),
     errored: await server.addAsset({ status: 'errored' }),
   };
-}, 240_000);
+});
 afterAll(() => server?.stop());
 
 const get = (id: string, file: string) => fetch(`${server.origin}/${id}/${file}`);

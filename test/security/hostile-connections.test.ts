@@ -39,7 +39,7 @@ beforeAll(async () => {
   const video = playlists.find((url) => !url.includes('/audio/'))!;
   segment = new URL((await segmentsOf(video))[1]!);
   await fetchBytes(segment.href);
-}, 240_000);
+});
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   await cleanUpServers();

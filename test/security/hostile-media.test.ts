@@ -153,7 +153,7 @@ describe('a source whose index is endless', () => {
     );
     expect(lost(logger).slice(before.length)).toEqual([expect.stringMatching(/^CPU time of 4\d{3} ms is used up/)]);
     await pool.stop();
-  }, 120_000);
+  });
 });
 
 describe('a source that unpacks to more than it may', () => {

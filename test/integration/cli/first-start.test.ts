@@ -21,7 +21,7 @@ const looseBelow = (directory: string): string[] =>
     .map((name) => join(directory, String(name)))
     .filter((path) => (lstatSync(path).mode & 0o077) !== 0);
 
-describe('the first start', { timeout: 240_000 }, () => {
+describe('the first start', () => {
   it('leaves nothing behind when its port is taken, and gives the token out later', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
@@ -91,7 +91,7 @@ describe('the first token', () => {
   });
 });
 
-describe('a data directory', { timeout: 240_000 }, () => {
+describe('a data directory', () => {
   it('is for its owner alone, and is made so again at each start', async () => {
     const dataDir = makeDataDir();
     const env = { KINORA_DATA_DIR: dataDir, KINORA_PORT: '0' };

@@ -91,14 +91,14 @@ const failingNpmStart = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =
     encoding: 'utf8',
   });
 
-it('refuses an old Node.js in one sentence, before it builds', { timeout: 200_000 }, () => {
+it('refuses an old Node.js in one sentence, before it builds', () => {
   const { status, stderr } = failingNpmStart([], oldNode);
   expect(stderr).not.toContain('Building Kinora');
   expect(stderr).toContain('kinora: Node.js 20.19 or newer is required; this is 18.20.8.\n');
   expect(status).toBe(1);
 });
 
-it('builds without development packages, once, and ends with npm', { timeout: 400_000 }, async () => {
+it('builds without development packages, once, and ends with npm', async () => {
   const first = await npmStart();
   expect(first.errors()).toContain('Building Kinora');
   expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
@@ -136,7 +136,7 @@ it('says that npm took a flag that has no -- before it', () => {
   expect(status).toBe(2);
 });
 
-it('packs what runs, without sources and maps', { timeout: 240_000 }, () => {
+it('packs what runs, without sources and maps', () => {
   const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
     env: environment(),

@@ -23,7 +23,7 @@ const takePort = async (): Promise<{ port: string; close: () => void }> => {
 };
 
 describe('commands on a data directory without a server', () => {
-  it('manage environments and tokens, and survive a backup', { timeout: 240_000 }, async () => {
+  it('manage environments and tokens, and survive a backup', async () => {
     const dataDir = join(directory, 'data');
     await fillDataDir(dataDir);
     mkdirSync(join(dataDir, 'cache'));

@@ -30,7 +30,7 @@ cat "$1/restored/token"
 if env -u KINORA_DATABASE_URL KINORA_DATA_DIR="$1/third" node "$2" restore "$1/backup"; then exit 1; else echo "status $?"; fi
 `;
 
-it.runIf(hasPostgres)('saves and restores an installation beside PostgreSQL', { timeout: 240_000 }, async () => {
+it.runIf(hasPostgres)('saves and restores an installation beside PostgreSQL', async () => {
   mkdirSync(join(directory, 'data'));
   writeFileSync(join(directory, 'data', 'token'), 'kept\n');
   execFileSync('chmod', ['-R', 'go+rX', directory]);

@@ -24,7 +24,7 @@ const succeed = async (args: readonly string[], dataDir: string): Promise<string
 
 const basic = (token: string) => ({ authorization: `Basic ${Buffer.from(token).toString('base64')}` });
 
-describe('commands beside a running server', { timeout: 240_000 }, () => {
+describe('commands beside a running server', () => {
   it('manage tokens and environments, however long the path of the data directory is', async () => {
     // Longer than the path of a Unix socket may be.
     const dataDir = join(directory, 'a-long-name-'.repeat(12), 'data');

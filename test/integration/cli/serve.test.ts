@@ -23,7 +23,7 @@ const serve = async () => {
   return { ...server, block, url: /Address +(\S+)/.exec(block)?.[1] ?? '' };
 };
 
-describe('kinora serve', { timeout: 240_000 }, () => {
+describe('kinora serve', () => {
   it('prints a token once, keeps it for this machine, stops on SIGTERM', async () => {
     const first = await serve();
     const token = /Access token +(\S+)/.exec(first.block)?.[1] ?? '';

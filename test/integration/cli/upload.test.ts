@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-describe('kinora asset create <file>', { timeout: 240_000 }, () => {
+describe('kinora asset create <file>', () => {
   it('sends the file with progress and goes on after a cut and a killed server', async () => {
     const cut = proxy.breakAfter(10 * MEGABYTE);
     const running = runCli(['asset', 'create', video], env());

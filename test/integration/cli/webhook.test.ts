@@ -35,7 +35,7 @@ const create = async (address: string): Promise<string> => {
   return id!;
 };
 
-describe('kinora webhook', { timeout: 240_000 }, () => {
+describe('kinora webhook', () => {
   it('makes, tries, lists and deletes webhooks', async () => {
     const id = await create(`${receiver.url}/in`);
     const tested = await kinora('test', id);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   api = await startApi();
   await fillAssets(api.database);
   app = await signIn(api);
-}, 60_000);
+});
 afterAll(() => api?.stop());
 
 const list = async (query: Record<string, string | number>) => {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('of a deleted asset only what its clips play stays', { timeout: 240_000 }, async () => {
+test('of a deleted asset only what its clips play stays', async () => {
   const { id } = await createAsset(server, {
     inputs: [{ url: `${origin.url}/0` }],
     static_renditions: [{ resolution: 'audio-only' }],

@@ -61,9 +61,7 @@ test('an asset without video_quality has that of its environment, however it is 
   });
 });
 
-test('the option counts on the first start, and the operator changes the default later', {
-  timeout: 240_000,
-}, async () => {
+test('the option counts on the first start, and the operator changes the default later', async () => {
   await server.stop();
   server = await startServer({ dataDir, options: { DEFAULT_VIDEO_QUALITY: 'basic' } });
   expect(await create()).toMatchObject(PLUS);

@@ -23,7 +23,7 @@ it('makes one sample asset on the first start, also with a given token, and none
   expect(await list(second)).toHaveLength(1);
   expect(second.output()).not.toContain('sample');
   expect(await second.stop()).toBe(0);
-}, 240_000);
+});
 
 it('says once in the log that the sample could not be made, and works on', async () => {
   // Too little memory for a frame of that size.
@@ -37,4 +37,4 @@ it('says once in the log that the sample could not be made, and works on', async
   expect(await server.stop()).toBe(0);
   expect(server.log().filter(({ msg }) => msg === 'sample video failed')).toHaveLength(1);
   expect(server.output()).not.toContain('A sample video');
-}, 240_000);
+});

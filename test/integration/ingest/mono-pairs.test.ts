@@ -55,9 +55,7 @@ const tonesOf = async (url: string): Promise<number[]> => {
   });
 };
 
-test('streams of one channel are heard left and right, and further pairs are tracks', {
-  timeout: 240_000,
-}, async () => {
+test('streams of one channel are heard left and right, and further pairs are tracks', async () => {
   const inputs = [{ url: `${origin.url}/0`, embedded_tracks: true }];
   const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
   const asset = await withTracks(server, await settled(server, id));

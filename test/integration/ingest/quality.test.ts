@@ -35,7 +35,7 @@ const promiseOf = async (name: (typeof NAMES)[number], fields: object): Promise<
   return Math.max(...variants.map(({ attributes }) => Number(attributes.BANDWIDTH)));
 };
 
-test('plus promises less where the frames need less, and keeps the promise', { timeout: 240_000 }, async () => {
+test('plus promises less where the frames need less, and keeps the promise', async () => {
   const audio = (await promiseOf('open-gop.mp4', { video_quality: 'basic' })) - BASIC;
   const { asset, url } = await create('open-gop.mp4', { video_quality: 'plus' });
   const played = await playThrough(url);
@@ -47,7 +47,7 @@ test('plus promises less where the frames need less, and keeps the promise', { t
   expect((await promiseOf('open-gop.mp4', { video_quality: 'plus', test: true })) - audio).toBe(PLUS);
 });
 
-test('plus promises no more than the table where the frames are hard', { timeout: 240_000 }, async () => {
+test('plus promises no more than the table where the frames are hard', async () => {
   const audio = (await promiseOf('grain.mp4', { video_quality: 'basic' })) - BASIC;
   const { asset, url } = await create('grain.mp4', { video_quality: 'plus' });
   const played = await playThrough(url);
@@ -55,7 +55,7 @@ test('plus promises no more than the table where the frames are hard', { timeout
   expect(Number(played.variants[0]!.attributes.BANDWIDTH) - audio).toBe(PLUS);
 });
 
-test('plus measures what has to be read from a mezzanine there', { timeout: 240_000 }, async () => {
+test('plus measures what has to be read from a mezzanine there', async () => {
   // Their audio is coded alike, and this one needs no mezzanine.
   const audio = (await promiseOf('open-gop.mp4', { video_quality: 'basic' })) - BASIC;
   const promised = (await promiseOf('one-key-frame.mp4', { video_quality: 'plus' })) - audio;
@@ -63,7 +63,7 @@ test('plus measures what has to be read from a mezzanine there', { timeout: 240_
   expect(promised).toBeLessThanOrEqual(0.9 * PLUS);
 });
 
-test('audio alone and damaged frames become ready in plus', { timeout: 240_000 }, async () => {
+test('audio alone and damaged frames become ready in plus', async () => {
   await create('audio-only.m4a', { video_quality: 'plus' });
   const { url } = await create('bit-flips-in-data.mp4', { video_quality: 'plus' });
   expect((await readMultivariant(url)).variants.length).toBeGreaterThan(0);

@@ -14,7 +14,7 @@ afterAll(async () => {
   await origin?.stop();
 });
 
-describe('files that were never completed', { timeout: 240_000 }, () => {
+describe('files that were never completed', () => {
   it('are removed when the download has failed for good', async () => {
     // It always breaks off behind 2 MiB of the 8 that it announces.
     origin = await startOrigin((_, response) => {

@@ -20,7 +20,7 @@ afterAll(async () => {
   await cleanUpServers();
 });
 
-test('directives and shots of a broadcast wait for its end', { timeout: 120_000 }, async () => {
+test('directives and shots of a broadcast wait for its end', async () => {
   const createDirective = (params: object) =>
     mux.robots.directives.create({
       name: 'Poster',
@@ -61,7 +61,7 @@ test('directives and shots of a broadcast wait for its end', { timeout: 120_000 
   await until('both runs are completed', async () => (await statuses()).join() === 'completed,completed', 60_000);
 });
 
-test('clips are cut out of what is recorded so far', { timeout: 180_000 }, async () => {
+test('clips are cut out of what is recorded so far', async () => {
   const path = join(station.dataDir, 'reordered.flv');
   writeMedia(
     {

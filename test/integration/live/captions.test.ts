@@ -105,7 +105,7 @@ const readByFfmpeg = async (file: Buffer): Promise<string> => {
   return (await promisify(execFile)(ffmpegPath!, args)).stdout;
 };
 
-test('captions in the video are announced, stay in all variants, and become tracks', { timeout: 120_000 }, async () => {
+test('captions in the video are announced, stay in all variants, and become tracks', async () => {
   const path = join(dir, 'session.flv');
   const tags = writeCaptioned(path);
   const stream = await station.create({

@@ -70,9 +70,7 @@ const playlistOf = async (url: string) => parseLivePlaylist(await text(url));
 const subtitlesOf = (multivariant: string): string[] =>
   [...multivariant.matchAll(/TYPE=SUBTITLES.*URI="([^"]+)"/g)].map(([, uri]) => uri!);
 
-test('what is said is in segments of text while live, and in a final track afterwards', {
-  timeout: 180_000,
-}, async () => {
+test('what is said is in segments of text while live, and in a final track afterwards', async () => {
   hear('json');
   const path = writeTalk();
   const stream = await station.create({
@@ -146,7 +144,7 @@ test('what is said is in segments of text while live, and in a final track after
   expect(readCues(await text(`${page}/text/${live!.id}.vtt`))[0]!.text).toBe('trois mots dits');
 });
 
-test('the track goes on after a restart of the server', { timeout: 120_000 }, async () => {
+test('the track goes on after a restart of the server', async () => {
   hear('json');
   const stream = await station.create({ generated_subtitles: [{ name: 'English', language_code: 'en' }] });
   const publisher = station.publish(stream, { path: writeTalk(), loops: true });

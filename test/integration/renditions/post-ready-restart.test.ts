@@ -86,7 +86,7 @@ describe('a server killed in the middle', () => {
     expect(counters).toEqual(Array.from({ length: 570 }, (_, at) => at + 30));
     expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'master.preparing', 'master.ready']);
     await until('only the file is left', () => filesOf(id).filter((name) => /masters/.test(name)).length === 1);
-  }, 240_000);
+  });
 
   it('of the search for shots goes on with the part that it had not read', async () => {
     const { id } = await newShots();
@@ -100,7 +100,7 @@ describe('a server killed in the middle', () => {
     expect(shots.map(({ start_time }) => start_time)).toEqual([0, 50, 90]);
     expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'shots.created', 'shots.ready']);
     await until('what was read is removed', () => !filesOf(id).some((name) => name.includes('/shots/')));
-  }, 240_000);
+  });
 });
 
 describe('work that is given up stops and leaves nothing', () => {

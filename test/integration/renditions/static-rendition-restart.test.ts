@@ -66,4 +66,4 @@ test('a server killed in the middle of a file goes on after the parts that it ha
   expect((await api(server, 'DELETE', path)).status).toBe(204);
   await until('nothing is left of it', () => filesBelow(join(dataDir, 'blobs')).length === 0);
   expect((await getAsset(server, asset.id)) as unknown).toBeUndefined();
-}, 400_000);
+});

@@ -57,4 +57,4 @@ it('a budget that was spent before kill -9 stops playback from the start, and it
   await restart();
   expect(await statusNow()).toBe(403);
   expect(await types()).toEqual(['video.delivery_budget.warning', 'video.delivery_budget.spent']);
-}, 120_000);
+});

@@ -93,7 +93,7 @@ it('loses no acknowledged commit when the process is killed', async () => {
     await database.close();
   }
   expect(acknowledged.length).toBeGreaterThan(300);
-}, 240_000);
+});
 
 it('is created anew after a kill during the first start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kinora-first-'));
@@ -115,7 +115,7 @@ it('is created anew after a kill during the first start', async () => {
   await database.ping();
   await database.close();
   expect(readdirSync(dataDir)).toEqual(['db']);
-}, 240_000);
+});
 
 it('refuses the directory of another PostgreSQL version with a clear sentence', async () => {
   const dataDir = await dataDirWithDatabase();

@@ -105,4 +105,4 @@ it('acknowledged bytes survive a power failure, and a download mixes nothing int
 
   expect(await settled(server, asset.id)).toMatchObject({ status: 'ready' });
   expect((await readFile(join(blobDir, 'assets', asset.id, 'source'))).equals(movie)).toBe(true);
-}, 240_000);
+});

@@ -22,9 +22,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-it('what a killed run published for a deleted asset after its files were removed is removed too', {
-  timeout: 240_000,
-}, async () => {
+it('what a killed run published for a deleted asset after its files were removed is removed too', async () => {
   const silent: Origin = await startOrigin(() => undefined);
   cleanUps.push(silent.stop);
   const dataDir = await makeTestDataDir();

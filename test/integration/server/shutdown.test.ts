@@ -129,7 +129,7 @@ describe('a server that is asked to stop', () => {
   });
 });
 
-it('waits for no connection that is idle or brings only half a request', { timeout: 120_000 }, async () => {
+it('waits for no connection that is idle or brings only half a request', async () => {
   // Half of it would be the time for requests that are under way.
   const patient = await startServer({ dataDir: makeDataDir(), options: { SHUTDOWN_LIMIT: '600s' } });
   const { port } = new URL(patient.url);

@@ -63,4 +63,4 @@ it('a ladder that is being prepared is listed whole after kill -9', async () => 
   const after = new Map(prepared().map((path) => [path, statSync(join(folder, path)).ino]));
   for (const [path, inode] of before) expect([path, after.get(path as string)]).toEqual([path, inode]);
   expect(after.size).toBeGreaterThan(before.length);
-}, 180_000);
+});

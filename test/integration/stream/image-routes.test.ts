@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { id, private_key } = await server.sdk().system.signingKeys.create();
   key = { keyId: id, keySecret: private_key! };
   asset = await server.addAsset(await planFile(await fixture('h264-aac.mp4')));
-}, 240_000);
+});
 afterAll(() => server?.stop());
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -87,7 +87,7 @@ const checkDub = async (asset: WireAsset, name: string, startSeconds: number): P
   );
 };
 
-test('a clip has the tracks of its source, cut like itself', { timeout: 240_000 }, async () => {
+test('a clip has the tracks of its source, cut like itself', async () => {
   const source = await createSource();
   const asset = await clip(source, 4.5, 13);
   expect(asset.tracks!.map(({ type, status, name, language_code }) => [type, status, name, language_code])).toEqual([
@@ -121,14 +121,14 @@ across the end
   expect(await readText(second)).toContain('00:00:02.500 --> 00:00:04.000\nwithin');
 });
 
-test('a name of the request goes before one of the source', { timeout: 240_000 }, async () => {
+test('a name of the request goes before one of the source', async () => {
   const source = await createSource();
   const asset = await clip(source, 0, 2, [{ url: `${origin.url}/1`, ...dub }]);
   const names = asset.tracks!.filter(({ type }) => type === 'audio').map(({ name }) => name);
   expect(names).toEqual(['Default', 'French', 'French (2)']);
 });
 
-test('files stay as long as a clip plays them, and no longer', { timeout: 240_000 }, async () => {
+test('files stay as long as a clip plays them, and no longer', async () => {
   const source = await createSource();
   const tracks = join(server.dataDir, 'blobs', 'assets', source.id, 'tracks');
   const filesOf = (name: string): string[] => {

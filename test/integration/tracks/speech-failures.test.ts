@@ -60,7 +60,7 @@ test('each failure of a program ends its track with a reason, and no other', asy
     de: failed('The speech recognition program ended by signal SIGKILL.'),
     fr: failed('The speech recognition program wrote neither SRT nor WebVTT nor JSON.'),
   });
-}, 300_000);
+});
 
 test('a program that is not there ends the track at once', async () => {
   expect(await recognizeEach({ SPEECH_COMMAND: '/nowhere/whisper {audio}' }, ['en'])).toEqual({
@@ -90,4 +90,4 @@ test('each failure of a service ends its track with a reason, and no other', asy
   } finally {
     await service.stop();
   }
-}, 300_000);
+});

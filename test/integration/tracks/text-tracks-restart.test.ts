@@ -53,7 +53,7 @@ const makeWaiting = async () => {
   return asset;
 };
 
-test('a track goes on after the server was killed, and leaves its text alone', { timeout: 240_000 }, async () => {
+test('a track goes on after the server was killed, and leaves its text alone', async () => {
   const asset = await makeWaiting();
   await server.kill();
   held = [];
@@ -74,7 +74,7 @@ test('a track goes on after the server was killed, and leaves its text alone', {
   await until('the text is removed', () => trackFiles(asset.id).length === 0);
 });
 
-test('the deletion of an asset ends the work on its tracks', { timeout: 240_000 }, async () => {
+test('the deletion of an asset ends the work on its tracks', async () => {
   const asset = await makeWaiting();
   const request = held.at(-1)!;
   const left = new Promise((resolve) => request.once('close', resolve));

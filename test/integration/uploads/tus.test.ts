@@ -94,7 +94,7 @@ const expectOneReadyAsset = async (uploadId: string): Promise<void> => {
   expect(await settled(server, assetId!)).toMatchObject({ status: 'ready', upload_id: uploadId });
 };
 
-describe('tus', { timeout: 240_000 }, () => {
+describe('tus', () => {
   it('takes a file in parts, each where the one before ended, and makes one asset', async () => {
     const { id, tusUrl } = await createUpload();
     const created = await create(tusUrl, video.length);

@@ -12,7 +12,7 @@ import { movableClock } from '../../support/servers/webhooks.js';
 const HOUR_MS = 3600_000;
 
 describeOnBothEngines('a backlog', (database) => {
-  it('of deliveries is neither loaded at once nor removed by age', { timeout: 240_000 }, async () => {
+  it('of deliveries is neither loaded at once nor removed by age', async () => {
     const db = database().queryable;
     // Inserting is slow on the embedded engine, and the statements are the same.
     const pending = database().engine === 'pglite' ? 20_000 : 100_000;

@@ -62,4 +62,4 @@ it('events of a server that is killed between commit and delivery arrive after i
   const later = receiver.received.slice(count).map(({ event }) => event.object.id);
   expect(new Set(later)).toEqual(new Set([id]));
   await last.stop();
-}, 240_000);
+});

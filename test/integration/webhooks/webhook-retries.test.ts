@@ -42,7 +42,7 @@ const passPause = async (webhookId: string): Promise<void> => {
 };
 
 describe('a receiver that is down', () => {
-  it('for hours, then back: everything arrives, and nothing twice', { timeout: 240_000 }, async () => {
+  it('for hours, then back: everything arrives, and nothing twice', async () => {
     down.add('/hours');
     const webhook = await createWebhook(server, `${receiver.url}/hours`);
     const assets = [];
@@ -88,7 +88,7 @@ describe('a receiver that is down', () => {
     await api(server, 'DELETE', `/system/v1/webhooks/${webhook.id}`);
   });
 
-  it('for longer is tried sixteen times by the timetable, then given up', { timeout: 240_000 }, async () => {
+  it('for longer is tried sixteen times by the timetable, then given up', async () => {
     down.add('/gone');
     const webhook = await createWebhook(server, `${receiver.url}/gone`);
     await createAsset(server, { inputs: [{ url: `${receiver.url}/unanswered.mp4` }] });
