@@ -57,7 +57,7 @@ const fillSums = async (db) => {
     ['startup_bucket', bucket],
   ];
   for (const name of dimensions) parts.push([name, value(name)]);
-  for (const period of ['hour', 'day'])
+  for (const period of ['hour', 'day', 'month'])
     for (const [name, of] of parts)
       await sql`
         insert into view_rollup (environment_id, period, start, dimension, value, ${sql.raw(sums)})

@@ -23,10 +23,11 @@ export const purgeViews = async (
   const db = database.queryable;
   const nowMs = clock.now().getTime();
   const before = new Date(nowMs - retentionMs);
-  // The day in which the oldest view began stays.
+  // The day and the month in which the oldest view began stay.
   const sums = {
     hour: new Date(nowMs - Math.min(KEEP_HOURS_MS, retentionMs)),
     day: new Date(nowMs - retentionMs - DAY_MS),
+    month: new Date(nowMs - retentionMs - 31 * DAY_MS),
   };
   let total = 0;
   for (const { id } of await listEnvironments(db)) {

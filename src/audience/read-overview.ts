@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/database.js';
 import type { DomainContext } from '../domain/context.js';
 import { overviewTimes } from './calculations/overview-times.js';
-import { rollUpSpans } from './calculations/roll-up-spans.js';
+import { type RollUpPeriod, rollUpSpans } from './calculations/roll-up-spans.js';
 import {
   type AudienceFigures,
   type AudiencePoint,
@@ -68,15 +68,14 @@ export const readOverview = async (
   { filter, from, before }: OverviewQuery,
 ): Promise<Overview> => {
   const { unit, stepMs, fromMs, beforeMs, previousMs } = overviewTimes(from, before, clock.now());
-  const within = (start: number, end: number, spanUnit: typeof unit) => ({
+  const within = (start: number, end: number, longest: RollUpPeriod) => ({
     ...{ filter, fromMs: start, beforeMs: end },
-    spans: rollUpSpans(start, end, spanUnit),
+    spans: rollUpSpans(start, end, longest),
   });
-  const whole = within(fromMs, beforeMs, unit);
   const [totals, previous, values, viewers] = await Promise.all([
-    readTotals(db, whole, unit),
-    readTotals(db, within(previousMs, fromMs, 'day'), undefined),
-    readTopValues(db, whole, allDimensions, TOP_VALUES),
+    readTotals(db, within(fromMs, beforeMs, unit), unit),
+    readTotals(db, within(previousMs, fromMs, 'month'), undefined),
+    readTopValues(db, within(fromMs, beforeMs, 'month'), allDimensions, TOP_VALUES),
     readPeak(db, clock.now(), { filter, from: earliestPeak(filter, fromMs, before), before }),
   ]);
   const valuesOf = (name: string): ValueFigures[] =>

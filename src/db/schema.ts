@@ -519,7 +519,7 @@ export interface Schema {
   };
   view_rollup: {
     environment_id: string;
-    period: 'hour' | 'day';
+    period: 'hour' | 'day' | 'month';
     start: Date;
     dimension: string;
     value: string;

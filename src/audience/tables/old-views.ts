@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../db/database.js';
+import type { RollUpPeriod } from '../calculations/roll-up-spans.js';
 
 /** Removes views that began before a time, `limit` at most. Returns their number. */
 export const deleteOldViews = async (
@@ -16,13 +17,13 @@ export const deleteOldViews = async (
   return Number(numAffectedRows ?? 0);
 };
 
-/** Removes sums of hours and days that began before these times. */
+/** Removes sums of periods that began before these times. */
 export const deleteOldSums = async (
   db: Queryable,
   environmentId: string,
-  before: { readonly hour: Date; readonly day: Date },
+  before: Readonly<Record<RollUpPeriod, Date>>,
 ): Promise<void> => {
-  for (const period of ['hour', 'day'] as const) {
+  for (const period of ['hour', 'day', 'month'] as const) {
     await db
       .deleteFrom('view_rollup')
       .where('environment_id', '=', environmentId)

@@ -36,7 +36,7 @@ export const lockEndedViews = (tx: Transaction, before: Date, limit: number): Pr
     .skipLocked()
     .execute();
 
-/** Of the values that players name, in an hour or a day of an environment. */
+/** Of the values that players name, in an hour, a day or a month of an environment. */
 const MAX_VALUES = 200;
 /** An index has at most 2,700 bytes for a row. */
 const MAX_LENGTH = 255;
@@ -76,7 +76,7 @@ export const sumUp = async (tx: Transaction, views: readonly SummedView[]): Prom
         count(*) filter (where is_startup_failure and not is_business_exception) as startup_failures,
         count(*) filter (where is_playback_failure and not is_business_exception) as playback_failures,
         count(*) filter (where video_startup_time is null and not is_playback_failure) as exits
-      from summed cross join (values ('hour'), ('day')) as of_period (period) cross join lateral (
+      from summed cross join (values ('hour'), ('day'), ('month')) as of_period (period) cross join lateral (
         select '' as dimension, '' as value
         union all select 'asset_id', asset_id
         union all select 'live_stream_id', live_stream_id

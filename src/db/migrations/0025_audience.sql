@@ -89,7 +89,7 @@ create table view_error (
 -- Ended views, by the time at which they began.
 create table view_rollup (
   environment_id text not null references environment on delete cascade,
-  period text not null check (period in ('hour', 'day')),
+  period text not null check (period in ('hour', 'day', 'month')),
   -- UTC.
   start timestamptz(3) not null,
   -- Empty for all views. `startup_bucket` counts views by their startup time, `error` by their error.

@@ -29,12 +29,12 @@ const randomSource = (seed: number) => {
 const assetIds = [...'abcdefghijklmn'].map((letter) => `A${letter}`.padEnd(40, '0'));
 const liveIds = ['L1', 'L2'].map((start) => start.padEnd(40, '0'));
 
-/** Views of 40 days, more of them in the last two; some go on. */
+/** Views of 100 days, more of them in the last two; some go on. */
 const randomViews = (nowMs: number, errorIds: readonly number[]): SeededView[] => {
   const random = randomSource(7);
   const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
   return Array.from({ length: 3000 }, (_, at) => {
-    const startedMs = nowMs - 60_000 - random(at % 2 === 0 ? 2 * DAY : 40 * DAY);
+    const startedMs = nowMs - 60_000 - random(at % 2 === 0 ? 2 * DAY : 100 * DAY);
     const isFailed = random(20) === 0;
     const startupMs = random(12) === 0 ? null : 1 + random(20) ** 3;
     const watchMs = startupMs === null ? random(3000) : random(600_000);
@@ -167,6 +167,8 @@ describeOnBothEngines('the overview of the audience', (database: () => Database)
       ['3 days', 3 * DAY, HOUR],
       ['7 days', 7 * DAY, DAY],
       ['30 days', 30 * DAY, DAY],
+      // With whole months.
+      ['90 days', 90 * DAY, DAY],
     ])('equals plain JavaScript for %s', async (_, spanMs, stepMs) => {
       const fromMs = Math.floor((nowMs - spanMs) / stepMs) * stepMs;
       const { viewers, rest } = await overview(nowMs - spanMs);

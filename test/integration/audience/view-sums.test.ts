@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import type { RollUpPeriod } from '#kinora/audience/calculations/roll-up-spans.js';
 import { purgeViews } from '#kinora/audience/purge-views.js';
 import { sumUpViews } from '#kinora/audience/sum-up-views.js';
 import type { Database } from '#kinora/db/database.js';
@@ -41,7 +42,7 @@ describeOnBothEngines('sums of views', (database) => {
       .select(({ fn }) => fn.countAll().as('count'));
     return Number((await query.where('environment_id', '=', environmentId).executeTakeFirstOrThrow()).count);
   };
-  const totalOf = (sums: readonly Row<'view_rollup'>[], period: 'hour' | 'day', dimension = '', value = '') =>
+  const totalOf = (sums: readonly Row<'view_rollup'>[], period: RollUpPeriod, dimension = '', value = '') =>
     sums
       .filter((sum) => sum.period === period && sum.dimension === dimension && sum.value === value)
       .reduce((total, sum) => total + Number(sum.views), 0);
@@ -59,7 +60,7 @@ describeOnBothEngines('sums of views', (database) => {
     await Promise.all([sumUp(), sumUp(), sumUp()]);
     await sumUp();
     const sums = await listSums(environmentId);
-    for (const period of ['hour', 'day'] as const) {
+    for (const period of ['hour', 'day', 'month'] as const) {
       expect(totalOf(sums, period)).toBe(1202);
       expect(totalOf(sums, period, 'asset_id', assetId)).toBe(1200);
       expect(totalOf(sums, period, 'country', 'DE')).toBe(1200);
@@ -67,6 +68,8 @@ describeOnBothEngines('sums of views', (database) => {
     }
     const all = sums.find((sum) => sum.period === 'day' && sum.dimension === '');
     expect(all).toMatchObject({ start: new Date(Date.UTC(2026, 4, 20)) });
+    const ofMonth = sums.find((sum) => sum.period === 'month' && sum.dimension === '');
+    expect(ofMonth).toMatchObject({ start: new Date(Date.UTC(2026, 4, 1)) });
     expect(
       Object.entries(all!)
         .flatMap(([name, value]) => (name === 'start' ? [] : [Number(value)]))
@@ -168,12 +171,14 @@ describeOnBothEngines('sums of views', (database) => {
 
   it('are removed with the views by age, sums of hours sooner', async () => {
     const environmentId = await newEnvironment();
-    const ages = [1, 15, 89, 92].map((days) => viewAt(nowMs - days * DAY_MS, `${days} days old`));
+    // On May 19 and 5, on February 20 and 17, and on December 31.
+    const ages = [1, 15, 89, 92, 140].map((days) => viewAt(nowMs - days * DAY_MS, `${days} days old`));
     await seedViews(database(), environmentId, ages);
     await sumUp();
     await purgeViews({ database: database(), clock: clockAt(nowMs), logger: quietLogger, retentionMs: 90 * DAY_MS });
     expect(await countViews(environmentId)).toBe(3);
     const sums = await listSums(environmentId);
-    expect([totalOf(sums, 'hour'), totalOf(sums, 'day')]).toEqual([1, 3]);
+    // The month in which the oldest view began stays whole.
+    expect([totalOf(sums, 'hour'), totalOf(sums, 'day'), totalOf(sums, 'month')]).toEqual([1, 3, 4]);
   });
 });
