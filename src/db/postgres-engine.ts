@@ -9,6 +9,11 @@ import { endSilentConnections } from './silent-connections.js';
 
 const MINIMUM_VERSION = 15;
 const POOL_SIZE = 10;
+/**
+ * A new connection answers its first queries three times as slowly. Below the four minutes after
+ * which some networks drop connections.
+ */
+const IDLE_TIMEOUT_MS = 120_000;
 
 const configInvalid = (message: string, cause?: unknown): KinoraError =>
   new KinoraError('config_invalid', { messages: [message], cause });
@@ -73,7 +78,12 @@ export class PostgresEngine implements Engine {
    */
   static async open(url: string, logger: Logger): Promise<PostgresEngine> {
     const pool = createPool(
-      { connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+      {
+        connectionString: url,
+        max: POOL_SIZE,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      },
       logger,
     );
     try {
