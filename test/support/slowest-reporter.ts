@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 const SHOWN = 10;
@@ -31,8 +32,11 @@ export default class SlowestReporter implements Reporter {
 
   onTestCaseResult(test: TestCase): void {
     this.#running.delete(test.id);
-    for (const { message } of test.result().errors ?? [])
-      console.log(`failed: ${test.module.relativeModuleId} > ${test.fullName}: ${message}`);
+    for (const { message, cause, stacks: [frame] = [] } of test.result().errors ?? []) {
+      const place = frame ? ` (${relative('.', frame.file)}:${frame.line})` : '';
+      const reason = cause ? `: ${cause.message}` : '';
+      console.log(`failed: ${test.module.relativeModuleId} > ${test.fullName}: ${message}${reason}${place}`);
+    }
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
