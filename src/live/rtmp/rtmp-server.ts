@@ -76,7 +76,8 @@ export class RtmpServer {
     const checkTimeouts = (): void => {
       for (const session of this.sessions) session.checkTimeout();
     };
-    this.timers.push(setInterval(checkTimeouts, CHECK_MS).unref());
+    // When what waits was read: if the server itself stood still, encoders were not silent.
+    this.timers.push(setInterval(() => setImmediate(checkTimeouts), CHECK_MS).unref());
   }
 
   /**

@@ -188,6 +188,18 @@ describe('FFmpeg of the system', () => {
     expect((await ended(target)).endReason).toBe('The encoder has stopped sending.');
   });
 
+  it('is not disconnected because the server itself stood still', async () => {
+    const { target, url } = await start({ limits: { idleTimeoutMs: 2000 } });
+    const path = await fixture('h264-aac.mp4');
+    publish(`${url}/${KEY}`, '-re', '-stream_loop', '-1', '-i', path, '-c', 'copy');
+    const received = () => target.publications[0]?.packets.length ?? 0;
+    await until('it publishes', () => received() > 10);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+    const before = received();
+    await until('it goes on', () => received() > before + 100 || target.publications[0]!.endReason !== undefined);
+    expect(target.publications[0]!.endReason).toBeUndefined();
+  });
+
   it('is told that the server stops', async () => {
     const { server, target, url } = await start();
     const path = await fixture('h264-aac.mp4');
