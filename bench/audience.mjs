@@ -44,17 +44,17 @@ const fillViews = async (db) => {
 const insertViews = async (db, from) => {
   const until = Math.min(VIEWS, from + ROWS_AT_ONCE) - 1;
   await sql`
-      insert into video_view (environment_id, id, started_at, seen_at, ended_at, is_summed, asset_id, viewer_id,
-        dimensions, video_startup_time, playing_time, watch_time, rebuffer_count, rebuffer_duration)
-      select ${ENVIRONMENT}, 'view-' || n, at, at + interval '1 minute', at + interval '1 minute', true,
-        lpad((n * 7919 % 1000)::text, 40, 'a'), 'viewer-' || n % 1000000,
-        jsonb_build_object('country', chr((65 + n % 8)::int) || chr((65 + n / 8 % 5)::int), 'browser', 'Browser ' || n % 8,
-          'operating_system', 'System ' || n / 3 % 8, 'viewer_device_category', 'device ' || n / 5 % 4,
-          'player_name', 'Player', 'stream_type', 'on-demand'),
-        200 + n * 31 % 4000, 59000, 60000, n % 3, n % 3 * 400
-      from generate_series(${from}::bigint, ${until}::bigint) n
-      cross join lateral (select now() - interval '2 minutes' - make_interval(secs =>
-        (${VIEWS}::bigint - 1 - n)::double precision * ${DAYS * 86_400} / ${VIEWS})) as of_view (at)`.execute(db);
+    insert into video_view (environment_id, id, started_at, seen_at, ended_at, is_summed, asset_id, viewer_id,
+      dimensions, video_startup_time, playing_time, watch_time, rebuffer_count, rebuffer_duration)
+    select ${ENVIRONMENT}, 'view-' || n, at, at + interval '1 minute', at + interval '1 minute', true,
+      lpad((n * 7919 % 1000)::text, 40, 'a'), 'viewer-' || n % 1000000,
+      jsonb_build_object('country', chr((65 + n % 8)::int) || chr((65 + n / 8 % 5)::int), 'browser', 'Browser ' || n % 8,
+        'operating_system', 'System ' || n / 3 % 8, 'viewer_device_category', 'device ' || n / 5 % 4,
+        'player_name', 'Player', 'stream_type', 'on-demand'),
+      200 + n * 31 % 4000, 59000, 60000, n % 3, n % 3 * 400
+    from generate_series(${from}::bigint, ${until}::bigint) n
+    cross join lateral (select now() - interval '2 minutes' - make_interval(secs =>
+      (${VIEWS}::bigint - 1 - n)::double precision * ${DAYS * 86_400} / ${VIEWS})) as of_view (at)`.execute(db);
 };
 
 /** What `sumUpViews` adds 500 views at a time. */

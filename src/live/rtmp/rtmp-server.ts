@@ -76,7 +76,7 @@ export class RtmpServer {
     const checkTimeouts = (): void => {
       for (const session of this.sessions) session.checkTimeout();
     };
-    // When what waits was read: if the server itself stood still, encoders were not silent.
+    // After pending data has been read: encoders are not silent if the server itself was blocked.
     this.timers.push(setInterval(() => setImmediate(checkTimeouts), CHECK_MS).unref());
   }
 

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { CacheKey } from '#kinora/cache/cache-key.js';
+import { type CacheKey, liveRendition } from '#kinora/cache/cache-key.js';
 import type { Producer } from '#kinora/cache/productions.js';
 import { SegmentStore } from '#kinora/cache/segment-store.js';
+import { FirstSegments } from '#kinora/early/first-segments.js';
 import { systemClock } from '#kinora/lib/clock.js';
 import { isKinoraError } from '#kinora/lib/errors.js';
 
@@ -278,6 +279,22 @@ test('removing a rendition ends its productions and leaves the others of the ass
   expect(left).toEqual(['audio-AB', 'audio']);
   expect(await readdir(join(dir, 'As', assetId, '1', 'audio-A'))).toEqual([]);
   expect(store.totalBytes).toBe(15);
+});
+
+test('what a plan made is removed while a viewer waits for the rung of a broadcast', async () => {
+  const live = { ...keyOf('1.m4s'), rendition: liveRendition('270p') };
+  const [ofPlan, ofBroadcast] = [manual(keyOf('1.m4s')), manual(live)];
+  await store.get(keyOf('0.m4s'), producing(keyOf('0.m4s'), 'made'));
+  const ended = store.get(keyOf('1.m4s'), ofPlan.producer).catch((error: unknown) => error);
+  const waiting = store.get(live, ofBroadcast.producer);
+  await Promise.all([ofPlan.state.started, ofBroadcast.state.started]);
+  const producer = { warm: () => Promise.resolve() };
+  const first = new FirstSegments({ assetId, producer, cache: store, signal: new AbortController().signal }, undefined);
+  await first.discard('another plan');
+  expect(isKinoraError(await ended, 'not_found')).toBe(true);
+  expect(store.has(keyOf('0.m4s'))).toBe(false);
+  ofBroadcast.state.open();
+  expect(await readFile((await waiting).path, 'utf8')).toBe('bytes');
 });
 
 test('keys that could leave the cache directory are refused', async () => {

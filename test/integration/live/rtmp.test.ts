@@ -188,7 +188,7 @@ describe('FFmpeg of the system', () => {
     expect((await ended(target)).endReason).toBe('The encoder has stopped sending.');
   });
 
-  it('is not disconnected because the server itself stood still', async () => {
+  it('is not disconnected because the server itself was blocked', async () => {
     const { target, url } = await start({ limits: { idleTimeoutMs: 2000 } });
     const path = await fixture('h264-aac.mp4');
     publish(`${url}/${KEY}`, '-re', '-stream_loop', '-1', '-i', path, '-c', 'copy');
