@@ -28,6 +28,7 @@ class Encoder {
   readonly socket: Socket;
   isClosed = false;
   #answers = '';
+  #sent = 0;
 
   private constructor(socket: Socket) {
     this.socket = socket;
@@ -67,9 +68,10 @@ class Encoder {
     if (this.isClosed) return;
     const payload = Buffer.concat([Uint8Array.from(head), body]);
     const bytes = chunksOf({ typeId, payload, timestamp, streamId: 1 }, { chunkSize: CHUNK_SIZE, chunkStream: 6 });
-    if (this.socket.write(bytes)) return;
-    await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]).catch(() => undefined);
-    // Writes alone never end this turn, and the reason of the server would not be read.
+    if (!this.socket.write(bytes))
+      await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]).catch(() => undefined);
+    // Writes alone may never end this turn, and the reason of the server would not be read in time.
+    else if (++this.#sent % 100 > 0) return;
     await nextTurn();
   }
 

@@ -175,6 +175,7 @@ describeOnBothEngines('reports of views', (database) => {
     expect(sums.map(({ period, views }) => [period, Number(views)]).toSorted()).toEqual([
       ['day', 1],
       ['hour', 1],
+      ['month', 1],
     ]);
     await collector.stop();
   });

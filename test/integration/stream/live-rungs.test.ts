@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SegmentStore } from '#kinora/cache/segment-store.js';
 import type { LiveFeed } from '#kinora/domain/playback/live-feed.js';
-import { systemClock } from '#kinora/lib/clock.js';
+import { type Clock, systemClock } from '#kinora/lib/clock.js';
 import { LiveRungs } from '#kinora/live/rungs/live-rungs.js';
 import { MediaPool } from '#kinora/pool/media-pool.js';
 import { quietLogger } from '../../support/logger.js';
@@ -24,9 +24,10 @@ const LONG = { timeoutMs: 100_000, signal: new AbortController().signal };
 interface StartOptions extends FakeFeedOptions {
   readonly isTest?: boolean;
   readonly maxRungs?: number;
+  readonly clock?: Clock;
 }
 
-const start = async (name: EncodedName, { isTest = false, maxRungs = 4, ...fake }: StartOptions = {}) => {
+const start = async (name: EncodedName, { isTest = false, maxRungs = 4, clock = systemClock, ...fake }: StartOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-rungs-'));
   closers.push(() => rm(dir, { recursive: true, force: true }));
   const store = await SegmentStore.open({
@@ -34,11 +35,11 @@ const start = async (name: EncodedName, { isTest = false, maxRungs = 4, ...fake 
     maxBytes: 2 ** 30,
     hotBytes: 0,
     logger: quietLogger,
-    clock: systemClock,
+    clock,
   });
   closers.push(() => store.stop());
   const temporaryDir = join(dir, 'tmp');
-  const shared = { logger: quietLogger, clock: systemClock };
+  const shared = { logger: quietLogger, clock };
   const pool = await MediaPool.start({
     size: 2,
     readDirs: [],
@@ -64,6 +65,8 @@ const readAll = async (feed: LiveFeed, name: string): Promise<Uint8Array[]> => {
   for (const { number } of feed.track(name)!.segments) bytes.push((await feed.read(name, number))!);
   return bytes;
 };
+const partCounts = (feed: LiveFeed, name: string): number[] =>
+  feed.track(name)!.segments.map(({ parts }) => parts.length);
 const countersOf = (bytes: Uint8Array[]): number[] => readFrameCounters(bytes).map(({ counter }) => counter);
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
@@ -119,7 +122,7 @@ describe('rungs of a broadcast', () => {
       const keys = readPackets(bytes).filter(({ keyFrame }) => keyFrame);
       expect(keys.map(({ ptsSeconds }) => Math.round(ptsSeconds * 90_000))).toEqual(boundaries.map((each) => each[1]));
     }
-    expect(feed.track('270p')!.segments.every(({ parts }) => parts.length === 6)).toBe(true);
+    expect(partCounts(feed, '270p')).toEqual(Array(12).fill(6));
   });
 
   it('have segments that nobody watched, made on request', async () => {
@@ -161,7 +164,19 @@ describe('rungs of a broadcast', () => {
     expect(await feed.waitFor('270p', FIRST_SEGMENT + 1, 4, LONG)).toBe(true);
     await playOut({ recording, feed }, ['270p']);
     expect(countersOf(await readAll(feed, '270p'))).toEqual(numbers(0, 720));
-    expect(feed.track('270p')!.segments.every(({ parts }) => parts.length === 6)).toBe(true);
+    expect(partCounts(feed, '270p')).toEqual(Array(12).fill(6));
+  });
+
+  it('are encoded for a viewer who has to wait for a long time', async () => {
+    let lateMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs };
+    const { recording, feed } = await start('live-480p.mp4', { clock });
+    expect(await feed.waitFor('270p', FIRST_SEGMENT, 0, LONG)).toBe(true);
+    const waiting = feed.waitFor('270p', FIRST_SEGMENT + 1, 5, LONG);
+    lateMs = 30_000;
+    recording.grow(9);
+    expect(await waiting).toBe(true);
+    expect(partCounts(feed, '270p')).toEqual([6, 6]);
   });
 
   it('lose no frame when their process stands still', async () => {
