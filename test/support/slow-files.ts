@@ -4,6 +4,8 @@
  * measure again when a file is missing here.
  */
 export const slowFiles: Readonly<Record<string, readonly [seconds: number, cpuSeconds: number]>> = {
+  'test/acceptance/audience/scripted-session.test.ts': [182, 19],
+  'test/acceptance/originals-browser.test.ts': [130, 60],
   'test/integration/server/nodes.test.ts': [122, 60],
   'test/acceptance/documents.test.ts': [117, 85],
   'test/acceptance/dash-browser.test.ts': [115, 54],
@@ -25,7 +27,6 @@ export const slowFiles: Readonly<Record<string, readonly [seconds: number, cpuSe
   'test/integration/live/database-unavailable.test.ts': [57, 10],
   'test/acceptance/drm-browser.test.ts': [56, 27],
   'test/acceptance/console/asset.test.ts': [55, 20],
-  'test/acceptance/originals-browser.test.ts': [54, 24],
   'test/acceptance/console/live-streams.test.ts': [53, 19],
   'test/acceptance/console/uploads.test.ts': [53, 32],
   'test/integration/live/slate-broadcast.test.ts': [53, 10],

@@ -21,9 +21,8 @@ import type { Origin } from '../../support/servers/origin.js';
 import { serveNamed } from '../../support/servers/text-origin.js';
 import { createAsset, settled } from '../../support/wire/create-asset.js';
 
-const LIMIT_MS = 300_000;
 const TITLE = 'Harbor walk';
-/** The client looks at the playhead 40 times a second, and a busy machine lets it wait. */
+/** The client looks at the playhead 40 times a second. What the page was late is added. */
 const PRECISION_MS = 250;
 /** Ends about eight seconds into the video. */
 const HELD_SEGMENT = 3;
@@ -48,7 +47,7 @@ beforeAll(async () => {
   const { id: tokenId, secret: tokenSecret } = server.token;
   mux = new Mux({ baseURL: server.url, tokenId, tokenSecret, maxRetries: 0 });
   ({ environment_id: environmentId } = (await mux.system.utilities.whoami()) as { environment_id: string });
-}, LIMIT_MS);
+});
 afterAll(async () => {
   await server?.stop();
   await files?.stop();
@@ -219,13 +218,15 @@ const runScript = async (player: Player, page: Page): Promise<Session> => {
   await untilPlayed(page, playheadMs / 1000 + 1);
   await player.switchRendition(page);
   await page.waitForFunction((from) => window.watchedVideo!.videoWidth !== from, width);
-  await untilPlayed(page, playheadMs / 1000 + 4);
+  // Players tell of the switch a moment after the first picture.
+  const switchedMs = (await readSession(page)).events.at(-1)!.playheadMs;
+  await untilPlayed(page, Math.max(switchedMs / 1000 + 1.5, playheadMs / 1000 + 4));
   await page.evaluate(() => window.watchedVideo!.pause());
   await page.waitForFunction(() => window.recordedSession.events.at(-1)?.type === 'pause');
   return readSession(page);
 };
 
-const near = (expected: number, precision = PRECISION_MS) =>
+const near = (expected: number, precision: number) =>
   expect.toSatisfy((value: unknown) => Math.abs(Number(value) - expected) <= precision, `${expected} ± ${precision}`);
 
 type View = Awaited<ReturnType<typeof mux.data.videoViews.retrieve>>['data'];
@@ -260,7 +261,7 @@ describe.each(players)('$name', (player) => {
   const open = async (autoplays: boolean, prepare?: (page: Page) => Promise<void>): Promise<void> => {
     const inputs = [{ url: `${files.url}/live-480p.mp4` }];
     ({ id: assetId } = await createAsset(server, { inputs, playback_policies: ['public'], meta: { title: TITLE } }));
-    const asset = await settled(server, assetId, LIMIT_MS);
+    const asset = await settled(server, assetId);
     const playbackId = asset.playback_ids![0]!.id!;
     ({ page } = await browser.open({ viewport: { width: 960, height: 540 }, expected: /404|Error|network/ }));
     await page.route('https://www.gstatic.com/**', (route) => route.fulfill({ body: '' }));
@@ -268,7 +269,7 @@ describe.each(players)('$name', (player) => {
     await page.goto(await player.url({ playlist: `${server.url}/${playbackId}.m3u8`, playbackId, autoplays }));
   };
 
-  test('what a viewer did is what is stored', { timeout: LIMIT_MS }, async () => {
+  test('what a viewer did is what is stored', async () => {
     await open(false);
     await page.waitForFunction(player.isReady);
     await recordSession(page);
@@ -277,7 +278,8 @@ describe.each(players)('$name', (player) => {
     expect(await page.context().cookies()).toEqual([]);
     await page.goto('about:blank');
     const view = await storedView(assetId, hasEnded);
-    const { events, halts, droppedFrames } = session;
+    const { events, halts, lateMs, droppedFrames } = session;
+    const nearMs = (expected: number, times = 1) => near(expected, PRECISION_MS * times + lateMs);
     const timeOf = (type: string) => events.find((event) => event.type === type)!.timeMs;
     const paused = events.findLast(({ type }) => type === 'pause')!;
     const stalls = halts.filter(([from, to]) => to - from >= 250);
@@ -286,28 +288,28 @@ describe.each(players)('$name', (player) => {
       environment_id: environmentId,
       asset_id: assetId,
       video_title: TITLE,
-      video_duration: near(24_000),
+      video_duration: nearMs(24_000),
       player_source_host_name: new URL(server.url).host,
       viewer_application_name: 'Chrome',
       viewer_os_family: 'Linux',
       view_seek_count: 3,
-      time_to_first_frame: near(timeOf('playing') - timeOf('play')),
-      view_seek_duration: near(timeBetween(events, 'seeking', ['seeked'])),
-      buffering_duration: near(
+      time_to_first_frame: nearMs(timeOf('playing') - timeOf('play')),
+      view_seek_duration: nearMs(timeBetween(events, 'seeking', ['seeked'])),
+      buffering_duration: nearMs(
         stalls.reduce((sum, [from, to]) => sum + to - from, 0),
-        PRECISION_MS * Math.max(stalls.length, 1),
+        Math.max(stalls.length, 1),
       ),
-      watch_time: near(paused.timeMs - timeOf('play')),
-      view_max_playhead_position: near(Math.max(...events.map(({ playheadMs }) => playheadMs))),
+      watch_time: nearMs(paused.timeMs - timeOf('play')),
+      view_max_playhead_position: nearMs(Math.max(...events.map(({ playheadMs }) => playheadMs))),
       view_dropped_frame_count: near(droppedFrames, 2),
       playback_failure: false,
       video_startup_failure: false,
       exit_before_video_start: false,
       view_dropped: false,
     });
-    expect(Date.parse(view.view_start)).toEqual(near(timeOf('play')));
+    expect(Date.parse(view.view_start)).toEqual(nearMs(timeOf('play')));
     // A halt may seem shorter or longer than a quarter of a second.
-    expect(view.buffering_count).toBeGreaterThanOrEqual(halts.filter(([from, to]) => to - from >= 400).length);
+    expect(view.buffering_count).toBeGreaterThanOrEqual(halts.filter(([from, to]) => to - from >= 400 + lateMs).length);
     expect(view.buffering_count).toBeLessThanOrEqual(halts.length);
     // The player sends its last report twice when its page goes.
     const names = namesOf(view);
@@ -319,15 +321,15 @@ describe.each(players)('$name', (player) => {
     expect(names.filter((name) => name === 'seeked')).toHaveLength(3);
   });
 
-  test('which parts were watched', { timeout: LIMIT_MS }, async () => {
+  test('which parts were watched', async () => {
     const watched = sessions.get(player.name)!;
     const { data } = await mux.data.engagement.assets.heatmap(watched.assetId);
     const expected = playsBySecond(watched.session.ranges, 24);
-    // A busy page sees late where a range begins or ends.
-    expect(data.value).toEqual(expected.map((share) => near(share, 0.6)));
+    const precision = 0.6 + watched.session.lateMs / 1000;
+    expect(data.value).toEqual(expected.map((share) => near(share, precision)));
   });
 
-  test('a failure is stored with what the player says', { timeout: LIMIT_MS }, async () => {
+  test('a failure is stored with what the player says', async () => {
     let reported: Promise<unknown> | undefined;
     await open(true, async (opened) => {
       await opened.route(/\/\d+p\/playlist\.m3u8/, (route) => route.fulfill({ status: 404 }));
@@ -349,7 +351,7 @@ describe.each(players)('$name', (player) => {
   });
 });
 
-test('renditions are counted once views are complete', { timeout: LIMIT_MS }, async () => {
+test('renditions are counted once views are complete', async () => {
   for (const { name } of players) {
     const { assetId, session } = sessions.get(name)!;
     const view = await storedView(assetId, (of) => hasEnded(of) && of.rendition_change_count !== null);

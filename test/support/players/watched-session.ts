@@ -22,6 +22,11 @@ export interface Session {
   readonly halts: readonly Span[];
   /** Media time that was played, in the order of playing. */
   readonly ranges: readonly Span[];
+  /**
+   * How long the timers of the page came too late, in total: what the page sees meanwhile is as
+   * imprecise.
+   */
+  readonly lateMs: number;
   readonly droppedFrames: number;
 }
 
@@ -29,7 +34,7 @@ declare global {
   interface Window {
     /** The first video of the page if it is not set. */
     watchedVideo?: HTMLVideoElement;
-    recordedSession: { events: MediaEvent[]; halts: [number, number][]; ranges: [number, number][] };
+    recordedSession: { events: MediaEvent[]; halts: [number, number][]; ranges: [number, number][]; lateMs: number };
   }
 }
 
@@ -41,7 +46,8 @@ export const recordSession = (page: Page): Promise<void> =>
     const events: MediaEvent[] = [];
     const halts: [number, number][] = [];
     const ranges: [number, number][] = [];
-    window.recordedSession = { events, halts, ranges };
+    const session = { events, halts, ranges, lateMs: 0 };
+    window.recordedSession = session;
     const playheadMs = (): number => Math.round(video.currentTime * 1000);
     let isPlaying = false;
     // The playhead, the time since which it stands there, and the last time that it was seen there.
@@ -63,7 +69,11 @@ export const recordSession = (page: Page): Promise<void> =>
     if (video.videoWidth > 0) note(new Event('resize'));
     for (const type of ['play', 'playing', 'pause', 'waiting', 'seeking', 'seeked', 'resize', 'ended', 'error'])
       video.addEventListener(type, note);
+    let lastMs = Date.now();
     setInterval(() => {
+      const nowMs = Date.now();
+      session.lateMs += Math.max(nowMs - lastMs - 50, 0);
+      lastMs = nowMs;
       if (!isPlaying || video.seeking) return;
       if (playheadMs() === standsAt) seenMs = Date.now();
       else {
