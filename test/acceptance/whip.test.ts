@@ -1,5 +1,6 @@
 /** Browsers broadcast by WebRTC: picture and sound arrive in players and in the recording. */
 import { execFileSync } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import Mux from '@mux/mux-node';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -123,6 +124,21 @@ test('a browser broadcasts, and its recording has picture and sound', async () =
   const loud = new Int16Array(new Uint8Array(samples).buffer).filter((sample) => Math.abs(sample) > 1000).length;
   expect(loud).toBeGreaterThan(1000);
   expect(server.output()).not.toContain(stream.stream_key);
+});
+
+test('a browser stays connected when the server itself stood still for longer than encoders may be silent', async () => {
+  const { page } = await browser.open({ expected: /404|401/ });
+  await page.goto(`${server.url}/console/login`);
+  const stream = await create();
+  expect(await publish(page, `/whip/${stream.stream_key}`)).toBe(201);
+  const status = async () => (await mux.video.liveStreams.retrieve(stream.id)).status;
+  await until('the live stream is active', async () => (await status()) === 'active');
+  server.signal('SIGSTOP');
+  await delay(11_000);
+  server.signal('SIGCONT');
+  // Silence is looked for every half a second.
+  await delay(2000);
+  expect(await endConnection(page, server.url)).toBe(200);
 });
 
 test.runIf(swiftPath !== undefined && hasPostgres())(

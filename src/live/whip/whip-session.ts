@@ -86,7 +86,8 @@ export class WhipSession {
       ...(deps.ports && { icePortRange: [...deps.ports] as [number, number] }),
       bundlePolicy: 'max-bundle',
     });
-    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
+    // After pending packets have been read: encoders are not silent if the server itself was blocked.
+    this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
   /**
@@ -260,6 +261,7 @@ export class WhipSession {
   }
 
   #check(): void {
+    if (this.#hasEnded) return;
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#firstMs === undefined) {
       if (nowMs - this.#startMs > CONNECT_MS) this.end('No media has arrived.');
