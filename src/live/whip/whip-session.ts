@@ -86,7 +86,7 @@ export class WhipSession {
       ...(deps.ports && { icePortRange: [...deps.ports] as [number, number] }),
       bundlePolicy: 'max-bundle',
     });
-    // After pending packets have been read: encoders are not silent if the server itself was blocked.
+    // After pending packets have been read: the server itself may have been blocked.
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 

@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres())('a server whose PostgreSQL is away', () => {
     postgres = await startPostgres();
     databaseUrl = await postgres.createDatabase('away');
     network = await startCutProxy(Number(new URL(databaseUrl).port));
-    // It would change the asset, and a server does not serve what has changed before it has read it.
+    // An AV1 ladder would change the asset, which is not served then before it is read again.
     const options = { DATABASE_URL: behindNetwork(databaseUrl), AV1_AFTER: 'never' };
     server = await boot({ options, clock });
     const path = await fixture('marks-30.mp4');

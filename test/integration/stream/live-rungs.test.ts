@@ -27,7 +27,10 @@ interface StartOptions extends FakeFeedOptions {
   readonly clock?: Clock;
 }
 
-const start = async (name: EncodedName, { isTest = false, maxRungs = 4, clock = systemClock, ...fake }: StartOptions = {}) => {
+const start = async (
+  name: EncodedName,
+  { isTest = false, maxRungs = 4, clock = systemClock, ...fake }: StartOptions = {},
+) => {
   const dir = await mkdtemp(join(tmpdir(), 'kinora-rungs-'));
   closers.push(() => rm(dir, { recursive: true, force: true }));
   const store = await SegmentStore.open({
