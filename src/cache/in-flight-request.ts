@@ -8,6 +8,11 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
+/** What has taken less is lost at once: viewers leave most often because they seek. */
+const LONG_MS = 5000;
+/** Players retry at once, or after a second or two. */
+const RETRY_MS = 5000;
+
 /**
  * One production and everyone who waits for one of its files. Each wait ends independently: with
  * the result, when the caller aborts, or when the production fails.
@@ -16,14 +21,16 @@ export class InFlightRequest {
   private readonly controller = new AbortController();
   private readonly waiters = new Set<Waiter>();
   private readonly results = new Map<string, CachedFile>();
+  private readonly startedMs = performance.now();
   /** After one file was served, the rest is worth finishing: the viewer is about to request it. */
   private isServed = false;
+  private retryTimer: NodeJS.Timeout | undefined;
 
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
-  /** True after `abort` or when the last waiter has left: new callers must not join. */
+  /** True after `abort` or when nobody has waited for too long: new callers must not join. */
   get isAbandoned(): boolean {
     return this.signal.aborted;
   }
@@ -32,6 +39,7 @@ export class InFlightRequest {
     // A caller that checked the cache just before a commit arrives here just after it.
     const result = this.results.get(path);
     if (result) return Promise.resolve(result);
+    clearTimeout(this.retryTimer);
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.waiters.delete(waiter);
@@ -50,7 +58,7 @@ export class InFlightRequest {
       };
       const onAbort = () => {
         waiter.reject(cancelled(signal));
-        if (this.waiters.size === 0 && !this.isServed) this.controller.abort();
+        if (this.waiters.size === 0 && !this.isServed) this.abandon();
       };
       this.waiters.add(waiter);
       if (signal?.aborted) onAbort();
@@ -66,6 +74,17 @@ export class InFlightRequest {
       this.isServed = true;
       waiter.resolve(file);
     }
+  }
+
+  /**
+   * Players give up after ten seconds without a byte and request the file again. A production that
+   * has taken long waits for that: if it started again each time, it would never end on a slow
+   * machine.
+   */
+  private abandon(): void {
+    const abort = (): void => this.controller.abort();
+    if (performance.now() - this.startedMs < LONG_MS) abort();
+    else this.retryTimer = setTimeout(abort, RETRY_MS).unref();
   }
 
   /** Rejects all remaining waits. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newId } from '#kinora/lib/ids.js';
 import { GENERATION } from '#kinora/media/plan/generation.js';
 import { fixture } from '../../support/media/fixtures.js';
@@ -348,6 +349,28 @@ test('a viewer that leaves ends the work that only it waited for', async () => {
   // The same segment can be had right away.
   expect((await get(`/${other.publicId}/${GENERATION}/${rendition}/0.m4s`)).status).toBe(200);
   expect([...server.logger.lines, ...server.requestLog.lines].filter(({ level }) => level === 'error')).toEqual([]);
+});
+
+test('a segment that takes longer than a player waits is there when it asks again', async () => {
+  const other = await server.addAsset(source);
+  const path = `/${other.publicId}/${GENERATION}/${source.video.renditions[0]!.name}/0.m4s`;
+  const { pool } = server;
+  const runJob = pool.run.bind(pool);
+  const run = vi.spyOn(pool, 'run').mockImplementation(async (job, options) => {
+    if (job.kind === 'video-segment') await delay(8000);
+    return runJob(job, options);
+  });
+  const player = new AbortController();
+  const given = fetch(server.origin + path, { signal: player.signal });
+  await vi.waitFor(() => expect(run).toHaveBeenCalled(), 60_000);
+  await delay(5500);
+  player.abort();
+  await expect(given).rejects.toThrow('aborted');
+  expect((await get(path)).status).toBe(200);
+  // The next ones are read ahead.
+  const firsts = run.mock.calls.filter(([job]) => job.kind === 'video-segment' && job.sequence === 1);
+  expect(firsts).toHaveLength(1);
+  run.mockRestore();
 });
 
 test('warming makes the start of the start rendition and the audio beside it', async () => {
