@@ -103,7 +103,7 @@ test.each([
   );
   encoder.end();
   await published;
-  await Promise.all(pages.map((page) => page.getByText(ENDED).waitFor({ timeout: 60_000 })));
+  await Promise.all(pages.map((page) => page.getByText(ENDED).waitFor()));
   const { ended, currentTime } = await pages[1]!.evaluate(() => {
     const video = document.querySelector('video')!;
     return { ended: video.ended, currentTime: video.currentTime };

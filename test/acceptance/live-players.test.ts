@@ -16,8 +16,7 @@ import { startTlsProxy, type TlsProxy } from '../support/servers/tls-proxy.js';
 /** Mux Player knows only https addresses on `stream.` and `image.` of a domain. */
 const DOMAIN = 'kinora.example';
 const PAGES = `www.${DOMAIN}`;
-const LIMIT_MS = 240_000;
-const WAIT = { timeout: 60_000, interval: 100 };
+const WAIT = { interval: 100 };
 /** Of the fixtures, which are sent again and again. */
 const RATE = 30;
 
@@ -77,7 +76,7 @@ beforeAll(async () => {
     page: pageOf,
   });
   ({ liveId, recordingId } = await goOnAir('long.mp4'));
-}, LIMIT_MS);
+});
 afterAll(async () => {
   for (const { process } of publishers) process.kill('SIGKILL');
   await Promise.all(publishers.map(({ output }) => output));
@@ -160,6 +159,7 @@ const untilMoved = async (page: Page, seconds: number): Promise<void> => {
  */
 const rewind = (page: Page): Promise<void> =>
   video(page, (of) => {
+    window.playedFrames = [];
     of.currentTime = 0.2;
   });
 /** Counters go on with the time; frames that a busy machine does not show are left out. */
@@ -189,34 +189,32 @@ const playsLive = async (player: PlayerName): Promise<Opened> => {
 const rewinds = async (player: PlayerName): Promise<void> => {
   const recording = await play(player, recordingId);
   await untilMoved(recording.page, 1);
+  await readFrames(recording.page);
   await rewind(recording.page);
   await expect.poll(() => video(recording.page, ({ seeking }) => seeking), WAIT).toBe(false);
-  await readFrames(recording.page);
   await untilMoved(recording.page, 3);
   const frames = await recording.page.evaluate(() => window.playedFrames);
   expectContinuous(frames);
-  expect(frames[0]!.counter).toBeLessThan(60);
+  expect(Math.min(...frames.map(({ counter }) => counter))).toBeLessThan(60);
   expect(await recording.playlistProblems()).toEqual([]);
 };
 
-test('hls.js plays with low latency and rewinds', { timeout: LIMIT_MS }, async () => {
+test('hls.js plays with low latency and rewinds', async () => {
   expect(usesParts(await playsLive('hls.js'))).toBe(true);
   await rewinds('hls.js');
 });
 
-test('Shaka Player plays with low latency and rewinds', { timeout: LIMIT_MS }, async () => {
+test('Shaka Player plays with low latency and rewinds', async () => {
   expect(usesParts(await playsLive('shaka'))).toBe(true);
   await rewinds('shaka');
 });
 
 // It offers nothing before the place where it began.
-test('the player of Chromium plays', { timeout: LIMIT_MS }, async () => {
+test('the player of Chromium plays', async () => {
   await playsLive('native');
 });
 
-test('Mux Player plays with low latency, rewinds, and tries again what is not on air', {
-  timeout: LIMIT_MS,
-}, async () => {
+test('Mux Player plays with low latency, rewinds, and tries again what is not on air', async () => {
   const inPlayer = <T>({ page }: Opened, read: (player: MuxPlayer) => T): Promise<T> =>
     page.locator('mux-player').evaluate(read as (player: Element) => T) as Promise<T>;
   const watch = async (id: string): Promise<Opened> => {
@@ -249,11 +247,11 @@ test('Mux Player plays with low latency, rewinds, and tries again what is not on
   // It logs each of its attempts.
   const idle = await open({ 'playback-id': (await create()).playback_ids![0]!.id }, /./);
   await expect
-    .poll(() => inPlayer(idle, ({ media }) => media.error?.message ?? ''), { timeout: LIMIT_MS, interval: 250 })
+    .poll(() => inPlayer(idle, ({ media }) => media.error?.message ?? ''), { interval: 250 })
     .toMatch(/^Retrying in \d+ seconds/);
 });
 
-test('hls.js switches between what is sent and a lower resolution', { timeout: LIMIT_MS }, async () => {
+test('hls.js switches between what is sent and a lower resolution', async () => {
   const { liveId: id } = await goOnAir('copy-720p.mp4');
   const opened = await play('hls.js', id);
   const { page } = opened;

@@ -21,7 +21,6 @@ import { recognized, textsOf } from '../support/wire/recognized.js';
 /** The player knows only https addresses on `stream.` and `image.` of a domain. */
 const DOMAIN = 'kinora.example';
 const PAGES = `www.${DOMAIN}`;
-const LIMIT_MS = 120_000;
 // Some of these checks take a screenshot, which is expensive.
 const PATIENTLY = { timeout: 120_000, interval: 250 };
 
@@ -62,7 +61,7 @@ beforeAll(async () => {
     meta: { title: 'Harbor walk' },
   });
   assetId = id;
-  const asset = await settled(server, id, LIMIT_MS);
+  const asset = await settled(server, id);
   expect(asset.errors).toBeUndefined();
   [publicId, signedId] = asset.playback_ids!.map((playbackId) => playbackId.id) as [string, string];
   const player = createRequire(import.meta.url)
@@ -81,7 +80,7 @@ beforeAll(async () => {
       );
     },
   });
-}, LIMIT_MS);
+});
 afterAll(async () => {
   await proxy?.stop();
   await server?.stop();
@@ -154,9 +153,7 @@ const playToEnd = async (page: Page): Promise<void> => {
   await readFrames(page);
   await inPlayer(page, (player) => player.play());
   await playAt(page, 2);
-  await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended, undefined, {
-    timeout: LIMIT_MS,
-  });
+  await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended);
   const counters = (await page.evaluate(() => window.playedFrames)).map(({ counter }) => counter);
   expect(counters.length).toBeGreaterThan(50);
   expect(counters).toEqual([...counters].sort((a, b) => a - b));
@@ -175,7 +172,7 @@ const expectPreview = async (page: Page): Promise<void> => {
   await expect.poll(() => counterSeen(page, 'media-preview-thumbnail'), PATIENTLY).toBe(300);
 };
 
-test('mux-player sends data about viewers to Mux unless disable-tracking is set', { timeout: LIMIT_MS }, async () => {
+test('mux-player sends data about viewers to Mux unless disable-tracking is set', async () => {
   const toMux = async (attributes: Record<string, string>): Promise<string[]> => {
     // What the scripts of Mux report about themselves here is not judged.
     const { page } = await browser.open({ ignoreHTTPSErrors: true, expected: /./ });
@@ -197,7 +194,7 @@ test('mux-player sends data about viewers to Mux unless disable-tracking is set'
   expect(await toMux({})).toEqual([]);
 });
 
-test('mux-player plays a public id, with poster, previews and menus', { timeout: LIMIT_MS }, async () => {
+test('mux-player plays a public id, with poster, previews and menus', async () => {
   const { page, watched } = await open({ 'playback-id': publicId });
   // The poster is the middle frame; the video under it stands at its first one.
   await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(300);
@@ -250,7 +247,7 @@ test('mux-player plays a public id, with poster, previews and menus', { timeout:
   );
 });
 
-test('mux-player plays a signed id with a token for each kind', { timeout: LIMIT_MS }, async () => {
+test('mux-player plays a signed id with a token for each kind', async () => {
   const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
   const tokens = await mux.jwt.signPlaybackId(signedId, {
     keyId,
@@ -264,7 +261,7 @@ test('mux-player plays a signed id with a token for each kind', { timeout: LIMIT
   await page.screenshot({ path: join(screenshots, 'signed.png') });
 });
 
-test('mux-player shows generated subtitles', { timeout: LIMIT_MS }, async () => {
+test('mux-player shows generated subtitles', async () => {
   const { id } = await createAsset(server, {
     inputs: [
       { url: `${files.url}/long.mp4`, language_code: 'en', name: 'English' },
@@ -293,7 +290,7 @@ test('mux-player shows generated subtitles', { timeout: LIMIT_MS }, async () => 
   await expect.poll(() => inPlayer(page, activeTexts), PATIENTLY).toEqual(['trois mots dits']);
 });
 
-test('mux-player says why it does not play', { timeout: LIMIT_MS }, async () => {
+test('mux-player says why it does not play', async () => {
   for (const [attributes, status, message] of [
     [{ 'playback-id': signedId }, 403, /Authorization error/],
     [{ 'playback-id': publicId.replace(/^./, (first) => (first === 'a' ? 'b' : 'a')) }, 404, /does not exist/],
@@ -305,17 +302,15 @@ test('mux-player says why it does not play', { timeout: LIMIT_MS }, async () => 
   }
 });
 
-test('mux-player plays a clip without a title', { timeout: LIMIT_MS }, async () => {
+test('mux-player plays a clip without a title', async () => {
   const { id } = await createAsset(server, {
     inputs: [{ url: `mux://assets/${assetId}`, start_time: 5, end_time: 9 }],
     playback_policies: ['public'],
   });
-  const asset = await settled(server, id, LIMIT_MS);
+  const asset = await settled(server, id);
   const { page } = await open({ 'playback-id': asset.playback_ids![0]!.id });
   await expect.poll(() => counterSeen(page, 'mux-player'), PATIENTLY).toBe(210);
   await inPlayer(page, (player) => player.play());
-  await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended, undefined, {
-    timeout: LIMIT_MS,
-  });
+  await page.waitForFunction(() => document.querySelector<MuxPlayer>('mux-player')!.ended);
   expect(Math.abs((await inPlayer(page, ({ duration }) => duration)) - 4)).toBeLessThan(0.05);
 });

@@ -25,9 +25,19 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
   const video = document.querySelector('video');
   video.defaultPlaybackRate = video.playbackRate = 2;
   window.problems = [];
+  const notes = [];
+  window.describe = () => {
+    const { currentTime, readyState, paused, seeking, buffered } = video;
+    const ranges = Array.from({ length: buffered.length }, (_, at) => [buffered.start(at), buffered.end(at)]);
+    return JSON.stringify({ currentTime, readyState, paused, seeking, ranges, chosen: window.chosen?.(), notes });
+  };
+  const start = () => video.play().catch((error) => problems.push(String(error)));
   window.playHls = async (url) => {
     const hls = new Hls();
-    hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && problems.push(details));
+    hls.on(Hls.Events.ERROR, (_, { fatal, details, frag }) => {
+      notes.push(details + ' ' + frag?.level + '/' + frag?.sn);
+      if (fatal) problems.push(details);
+    });
     const parsed = new Promise((resolve) => hls.on(Hls.Events.MANIFEST_PARSED, resolve));
     hls.loadSource(url);
     hls.attachMedia(video);
@@ -35,7 +45,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     window.variants = () => hls.levels.map(({ videoCodec, height }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => hls.levels[hls.currentLevel]?.videoCodec ?? '';
     window.choose = (height) => { hls.currentLevel = hls.levels.findIndex((level) => level.height === height); };
-    await video.play();
+    start();
   };
   const playWithShaka = async (url, preferredVideoCodecs) => {
     const player = new shaka.Player();
@@ -46,7 +56,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
     window.variants = () => player.getVariantTracks().map(({ height, videoCodec }) => height + ' ' + videoCodec.split('.')[0]);
     window.chosen = () => player.getVariantTracks().find(({ active }) => active)?.videoCodec ?? '';
     window.choose = (height) => player.selectVariantTrack(player.getVariantTracks().find((track) => track.height === height), true);
-    await video.play();
+    start();
   };
   window.playShaka = (url) => playWithShaka(url, []);
   window.playShakaAv1 = (url) => playWithShaka(url, ['av01']);
@@ -64,7 +74,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><video muted></video
       const { id } = player.getRepresentationsByType('video').find((each) => each.height === height);
       player.setRepresentationForTypeById('video', id, true);
     };
-    await video.play();
+    start();
   };
 </script>`;
 
@@ -73,6 +83,8 @@ declare global {
     playShakaAv1(url: string): Promise<void>;
     variants(): string[];
     chosen(): string;
+    /** What is known of a video that does not go on. */
+    describe(): string;
     /** Changes to the variant of this height at once. */
     choose(height: number): void;
   }
@@ -118,15 +130,29 @@ const play = async (player: PlayerName, name: keyof typeof ids, address: string)
   await page.goto(site.url);
   await readFrames(page);
   const url = `${server.url}/${ids[name]}.${address}`;
-  await page.evaluate(([start, of]) => (window[start] as (of: string) => Promise<void>)(of), [player, url] as const);
+  await page.evaluate(([start, of]) => void (window[start] as (of: string) => Promise<void>)(of), [
+    player,
+    url,
+  ] as const);
+  await untilTrue(() => window.variants !== undefined);
   return page.evaluate(() => window.variants());
+};
+
+/** Waits, and fails with what the page says of a video that does not get there. */
+const untilTrue = async <Arg>(check: (arg: Arg) => boolean, arg?: Arg): Promise<void> => {
+  const either = `window.problems.length > 0 || (${check})(${JSON.stringify(arg)})`;
+  const error = await page.waitForFunction(either).then(
+    () => undefined,
+    ({ message }: Error) => message,
+  );
+  const problems = [...(await page.evaluate(() => window.problems)), ...watched.problems];
+  if (error !== undefined || problems.length > 0)
+    throw new Error([error, ...problems, await page.evaluate(() => window.describe())].join(' '));
 };
 
 /** From the start to the end, each frame the one that belongs to its time. Returns their number. */
 const playToEnd = async (): Promise<number> => {
-  await page.waitForFunction(() => document.querySelector('video')!.ended || window.problems.length > 0);
-  expect(await page.evaluate(() => window.problems)).toEqual([]);
-  expect(watched.problems).toEqual([]);
+  await untilTrue(() => document.querySelector('video')!.ended);
   const frames = await page.evaluate(() => window.playedFrames);
   expect(wrongFrames(frames, RATE)).toEqual([]);
   return frames.length;
@@ -152,7 +178,7 @@ test.each([
   expect(av1).toBeGreaterThan(1);
   // Shaka Player leaves out what it does not prefer.
   expect(h264 === av1 || h264 === 0).toBe(true);
-  await page.waitForFunction(() => window.chosen().includes('av01'));
+  await untilTrue(() => window.chosen().includes('av01'));
   await expectWholePlay();
   expect(askedFor('/av1-').length).toBeGreaterThan(0);
   expect(askedFor('-hevc/')).toEqual([]);
@@ -179,7 +205,7 @@ test.each([
   await repeat(true);
   for (const height of [low, high, low]) {
     await page.evaluate((value) => window.choose(value), height);
-    await page.waitForFunction((value) => document.querySelector('video')!.videoHeight === value, height);
+    await untilTrue((value) => document.querySelector('video')!.videoHeight === value, height);
   }
   await repeat(false);
   await expectWholePlay();

@@ -229,7 +229,7 @@ test.each([
     const video = document.querySelector('video')!;
     video.currentTime = video.duration - 0.5;
   });
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended);
   const { duration, corrupted } = await state();
   expect(Math.abs(duration - playlist)).toBeLessThan(1 / RATE);
   if (seconds !== undefined) expect(Math.abs(duration - seconds)).toBeLessThan(1 / RATE);
@@ -244,7 +244,7 @@ test.each([
 ])('%s plays to the end', async (title, file, seconds) => {
   const playbackId = await playable(file, title);
   await page.goto(`${server.url}/${playbackId}`);
-  await page.waitForFunction(() => document.querySelector('video')!.ended, undefined, { timeout: 90_000 });
+  await page.waitForFunction(() => document.querySelector('video')!.ended);
   const { duration, corrupted } = await state();
   expect(Math.abs(duration - seconds)).toBeLessThan(1 / RATE);
   expect(corrupted).toBe(0);

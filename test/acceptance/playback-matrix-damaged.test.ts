@@ -43,7 +43,6 @@ const names = [...(Object.keys(refused) as (keyof typeof refused)[]), ...playabl
  * From the request to an answer, with the other files of this table in the queue and other programs
  * on the machine.
  */
-const LIMIT_MS = 120_000;
 
 let server: Booted;
 let origin: Origin;
@@ -57,7 +56,7 @@ beforeAll(async () => {
     const inputs = [{ url: `${origin.url}/${index}` }];
     assets.set(name, await createAsset(server, { inputs, playback_policies: ['public'] }));
   }
-  for (const [name, { id }] of assets) assets.set(name, await settled(server, id, LIMIT_MS));
+  for (const [name, { id }] of assets) assets.set(name, await settled(server, id));
 });
 afterAll(async () => {
   await server?.stop();

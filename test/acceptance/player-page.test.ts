@@ -72,10 +72,8 @@ const newPage = async (url: string, options: Parameters<TestBrowser['open']>[0] 
 const untilPreview = async (): Promise<void> => {
   await page.locator('#preview').waitFor();
   const image = () => page.locator('#preview-image').evaluate((of) => getComputedStyle(of).backgroundImage);
-  await expect.poll(image, { timeout: 60_000 }).toMatch(/^url\(.*\/storyboard\.jpg/);
-  await expect
-    .poll(() => watched.requested.filter((url) => url.includes('/storyboard.jpg')).length, { timeout: 60_000 })
-    .toBe(1);
+  await expect.poll(image).toMatch(/^url\(.*\/storyboard\.jpg/);
+  await expect.poll(() => watched.requested.filter((url) => url.includes('/storyboard.jpg')).length).toBe(1);
 };
 const expectOwn = (): void => {
   expect(watched.problems).toEqual([]);
@@ -89,7 +87,7 @@ const open = async (query = '', id = publicId): Promise<void> => {
 const openPaused = (query = 'autoplay=false'): Promise<void> => open(`?${query}`);
 const video = <T>(read: (of: HTMLVideoElement) => T): Promise<T> => page.locator('video').evaluate(read);
 const untilVideo = <A>(is: (of: HTMLVideoElement, arg: A) => boolean, arg?: A): Promise<void> =>
-  expect.poll(() => page.locator('video').evaluate(is, arg as never), { timeout: 60_000, message: `${is}` }).toBe(true);
+  expect.poll(() => page.locator('video').evaluate(is, arg as never), { message: `${is}` }).toBe(true);
 const untilFullscreen = (isFull: boolean): Promise<unknown> =>
   page.waitForFunction((wanted) => (document.fullscreenElement !== null) === wanted, isFull);
 /** Opens the settings, chooses, and closes them. */
@@ -109,8 +107,7 @@ const displayed = (): Promise<string[]> =>
         [...(activeCues ?? [])].map((cue) => (cue as VTTCue).getCueAsHTML().textContent ?? ''),
       ),
   );
-const untilDisplayed = (texts: readonly string[]): Promise<void> =>
-  expect.poll(displayed, { timeout: 60_000 }).toEqual(texts);
+const untilDisplayed = (texts: readonly string[]): Promise<void> => expect.poll(displayed).toEqual(texts);
 /** The violations that axe-core finds in the page. */
 const violations = async (): Promise<string[]> => {
   // As a script of the browser, not of the page, whose policy would refuse it.
@@ -139,7 +136,7 @@ test('menus choose subtitles, audio and speed', async () => {
   const audioRequests = () => watched.requested.filter((url) => url.includes('/audio')).length;
   const before = audioRequests();
   await choose('Audio', 'French');
-  await expect.poll(audioRequests, { timeout: 60_000 }).toBeGreaterThan(before);
+  await expect.poll(audioRequests).toBeGreaterThan(before);
   await expect.poll(() => page.locator('#menu').getByLabel('Audio').inputValue()).toBe('1');
 
   await choose('Speed', '1.25×');
@@ -295,7 +292,7 @@ test('the policy of the page allows no inline script, and none is in it', async 
 test('controls disappear while the video plays, and come back', async () => {
   await open('?muted&loop');
   const opacity = () => page.locator('#controls').evaluate((of) => getComputedStyle(of).opacity);
-  await expect.poll(opacity, { timeout: 60_000 }).toBe('0');
+  await expect.poll(opacity).toBe('0');
   await page.mouse.move(200, 200);
   await page.mouse.move(210, 210);
   await expect.poll(opacity).toBe('1');
@@ -387,7 +384,7 @@ test('the time stands alone over the slider until its frame has been loaded', as
   expect(await preview.textContent()).toMatch(/\d:\d\d/);
   expect((await preview.boundingBox())!.height).toBeLessThan(40);
   send();
-  await expect.poll(async () => (await preview.boundingBox())!.height, { timeout: 60_000 }).toBeGreaterThan(60);
+  await expect.poll(async () => (await preview.boundingBox())!.height).toBeGreaterThan(60);
 });
 
 test('a page that is refused says why', async () => {

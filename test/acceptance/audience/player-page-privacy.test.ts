@@ -12,8 +12,6 @@ import type { Origin } from '../../support/servers/origin.js';
 import { serveNamed } from '../../support/servers/text-origin.js';
 import { createAsset, settled } from '../../support/wire/create-asset.js';
 
-const LIMIT_MS = 240_000;
-
 let files: Origin;
 let dataDir: string;
 let server: Booted;
@@ -29,9 +27,9 @@ beforeAll(async () => {
     playback_policies: ['public'],
     meta: { title: 'Harbor walk' },
   }));
-  const asset = await settled(server, assetId, LIMIT_MS);
+  const asset = await settled(server, assetId);
   playbackId = asset.playback_ids![0]!.id!;
-}, LIMIT_MS);
+});
 afterAll(async () => {
   await server?.stop();
   await files?.stop();
@@ -65,10 +63,10 @@ const open = async (url: string, answer: 'accept' | 'break', prepare?: () => voi
 const untilPlayed = (page: Page, seconds: number) =>
   page.waitForFunction((to) => document.querySelector('video')!.currentTime > to, seconds);
 
-test('a view is reported to the server of the page, without cookies', { timeout: LIMIT_MS }, async () => {
+test('a view is reported to the server of the page, without cookies', async () => {
   const { page, requested, reports } = await open(`${server.url}/${playbackId}?muted`, 'accept');
   await untilPlayed(page, 1);
-  await expect.poll(() => reports.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => reports.length).toBeGreaterThan(0);
   const { id: tokenId, secret: tokenSecret } = server.token;
   const mux = new Mux({ baseURL: server.url, tokenId, tokenSecret });
   const { environment_id } = await mux.system.utilities.whoami();
@@ -94,7 +92,7 @@ test.each<{ name: string; query?: string; prepare?: () => void }>([
     prepare: () => Object.defineProperty(Object.getPrototypeOf(navigator), 'globalPrivacyControl', { get: () => true }),
   },
   { name: 'tracking=false', query: '&tracking=false' },
-])('nothing is reported with $name, and nothing loaded for it', { timeout: LIMIT_MS }, async ({ query, prepare }) => {
+])('nothing is reported with $name, and nothing loaded for it', async ({ query, prepare }) => {
   const { page, requested, reports } = await open(`${server.url}/${playbackId}?muted${query ?? ''}`, 'accept', prepare);
   await untilPlayed(page, 1);
   // Leaving is when players send what is left.
@@ -104,21 +102,21 @@ test.each<{ name: string; query?: string; prepare?: () => void }>([
   expect(await page.context().cookies()).toEqual([]);
 });
 
-test('the video plays on when reports fail', { timeout: LIMIT_MS }, async () => {
+test('the video plays on when reports fail', async () => {
   const { page, reports } = await open(`${server.url}/${playbackId}?muted`, 'break');
   await untilPlayed(page, 3);
-  await expect.poll(() => reports.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => reports.length).toBeGreaterThan(0);
   await untilPlayed(page, 6);
 });
 
-test('the video plays when what measures can not be loaded', { timeout: LIMIT_MS }, async () => {
+test('the video plays when what measures can not be loaded', async () => {
   const { page } = await browser.open({ ...smallWindow, expected: /ERR_FAILED/ });
   await page.route('**/player/monitor-*', (route) => route.abort());
   await page.goto(`${server.url}/${playbackId}?muted`);
   await untilPlayed(page, 2);
 });
 
-test('an operator can switch reports off', { timeout: LIMIT_MS }, async () => {
+test('an operator can switch reports off', async () => {
   const readPage = async () =>
     (await fetch(`${server.url}/${playbackId}`, { headers: { accept: 'text/html' } })).text();
   expect(await readPage()).toMatch(/data-environment="\w+"/);

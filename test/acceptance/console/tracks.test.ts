@@ -144,7 +144,7 @@ it('a cue is moved by 500 ms with the keyboard alone; the player shows it at its
     const [known] = await texts();
     await page.keyboard.press(key);
     await page.keyboard.press('Control+s');
-    await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(known!.id);
+    await expect.poll(editedTrack).not.toBe(known!.id);
     return (await texts())[0]!;
   };
   // More can be saved at once, too.
@@ -191,7 +191,7 @@ it('texts are edited, cues added and deleted; what is wrong is said, and what is
   await editor.getByRole('button', { name: 'Delete the cue' }).click();
   const [before] = await texts();
   await editor.getByRole('button', { name: 'Save' }).click();
-  await expect.poll(editedTrack, { timeout: 30_000 }).not.toBe(before!.id);
+  await expect.poll(editedTrack).not.toBe(before!.id);
   expect(editedTrack()).toBe((await texts())[0]!.id);
   const stored = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${(await texts())[0]!.id}.vtt`);
   expect(await stored.text()).toBe(
@@ -234,14 +234,14 @@ it('the editor closes without a question while it saves, and a failure keeps the
   await editor.getByLabel('Text').first().fill('First again');
   await page.keyboard.press('Control+s');
   responses.pop()!(false);
-  await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(before!.id);
+  await expect.poll(editedTrack).not.toBe(before!.id);
   const [between] = await texts();
   expect(editedTrack()).toBe(between!.id);
   expect(responses).toEqual([]);
   expect(await editor.getByLabel('Text').first().inputValue()).toBe('First again');
   await page.unroute(path);
   await editor.getByRole('button', { name: 'Save' }).click();
-  await expect.poll(editedTrack, { timeout: 60_000 }).not.toBe(between!.id);
+  await expect.poll(editedTrack).not.toBe(between!.id);
   const stored = await fetch(`${server.url}/${asset.playback_ids![0]!.id}/text/${editedTrack()}.vtt`);
   expect(await stored.text()).toMatch(/First again\n\n.*\nLast/);
   expect(await editor.getByRole('button', { name: 'Discard changes' }).count()).toBe(0);

@@ -41,7 +41,7 @@ const openStream = async ({ cookie }: ConsoleSession, lastEventId?: string) => {
     close: () => closing.abort(),
     /** The events so far, as soon as one is as `isLast` says. */
     until: async (isLast: (event: Received) => boolean): Promise<Received[]> => {
-      await expect.poll(() => received.some(isLast), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => received.some(isLast)).toBe(true);
       return received;
     },
   };

@@ -18,14 +18,13 @@ const SOURCES = [
   'slides.mp4',
   'audio-longer.mp4',
 ] as const;
-const LIMIT_MS = 120_000;
 
 let server: Booted;
 let origin: Origin;
 const sources = new Map<string, WireAsset>();
 const create = async (input: object, further: object = {}): Promise<WireAsset> => {
   const asset = await createAsset(server, { inputs: [input], playback_policies: ['public'], ...further });
-  return settled(server, asset.id, LIMIT_MS);
+  return settled(server, asset.id);
 };
 const clip = (of: WireAsset, times: object, further: object = {}) =>
   create({ url: `mux://assets/${of.id}`, ...times }, further);
@@ -148,7 +147,7 @@ test('the files of a source stay until its last clip is gone', async () => {
   expect(existsSync(folder)).toBe(true);
   await remove(second);
   await vi.waitFor(() => expect(existsSync(folder) && readdirSync(folder).length > 0).toBe(false), {
-    timeout: LIMIT_MS,
+    timeout: 120_000,
     interval: 200,
   });
 });

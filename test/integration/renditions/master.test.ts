@@ -38,7 +38,6 @@ const SOURCES = [
   'long.mp4',
   'loudness.wav',
 ] as const satisfies FixtureName[];
-const LIMIT_MS = 120_000;
 const DAY_MS = 24 * 3600_000;
 
 const clock = movableClock();
@@ -72,15 +71,11 @@ const masterOf = ({ master }: WireAsset) => master as Master | undefined;
 
 /** The asset once its master is there. */
 const withMaster = async (id: string): Promise<WireAsset & { url: string }> => {
-  let asset = await settled(server, id, LIMIT_MS);
-  await until(
-    'a master',
-    async () => {
-      asset = await getAsset(server, id);
-      return masterOf(asset)?.status !== 'preparing';
-    },
-    LIMIT_MS,
-  );
+  let asset = await settled(server, id);
+  await until('a master', async () => {
+    asset = await getAsset(server, id);
+    return masterOf(asset)?.status !== 'preparing';
+  });
   expect(masterOf(asset)).toEqual({ status: 'ready', url: expect.any(String) });
   return { ...asset, url: masterOf(asset)!.url! };
 };
@@ -204,7 +199,7 @@ describe('a master that is encoded', () => {
 
   test('of a clip holds no more than the clip', async () => {
     const source = await createAsset(server, { inputs: [{ url: sourceUrl('h264-aac.mp4') }] });
-    await settled(server, source.id, LIMIT_MS);
+    await settled(server, source.id);
     const { url } = await create([{ url: `mux://assets/${source.id}`, start_time: 1.5, end_time: 4 }]);
     const master = await download(url);
     expect(countersOf(master)).toEqual(range(45, 120));
@@ -313,7 +308,7 @@ describe('the access to a master', () => {
 
   test('is given and taken at any time, each time at another address', async () => {
     const { id } = await createAsset(server, { inputs: [{ url: sourceUrl('h264-aac.mp4') }] });
-    expect((await settled(server, id, LIMIT_MS)).master).toBeUndefined();
+    expect((await settled(server, id)).master).toBeUndefined();
     const response = await putAccess(id, 'temporary');
     expect(response.status).toBe(200);
     expect((await response.json()).data).toMatchObject({
@@ -353,18 +348,18 @@ describe('the access to a master', () => {
     const [given, taken] = [await putAccess(wanted.id, 'temporary'), await putAccess(unwanted.id, 'none')];
     expect([given.status, taken.status]).toEqual([200, 200]);
     await withMaster(wanted.id);
-    expect(await settled(server, unwanted.id, LIMIT_MS)).toMatchObject({ master_access: 'none' });
+    expect(await settled(server, unwanted.id)).toMatchObject({ master_access: 'none' });
     expect(await eventTypes(server, wanted.id)).toEqual(['created', 'ready', 'master.preparing', 'master.ready']);
     expect((await eventTypes(server, unwanted.id)).filter((type) => type.startsWith('master'))).toEqual([]);
   });
 
   test('is errored when its source is gone', async () => {
     const { id } = await createAsset(server, { inputs: [{ url: sourceUrl('h264-aac.mp4') }] });
-    await settled(server, id, LIMIT_MS);
+    await settled(server, id);
     const source = join(server.dataDir, 'blobs', 'assets', id, 'source');
     await rm(source);
     await putAccess(id, 'temporary');
-    await until('an error', async () => masterOf(await getAsset(server, id))?.status === 'errored', LIMIT_MS);
+    await until('an error', async () => masterOf(await getAsset(server, id))?.status === 'errored');
     expect((await eventTypes(server, id)).slice(-2)).toEqual(['master.preparing', 'master.errored']);
     expect((await getAsset(server, id)).status).toBe('ready');
     // It may be retried.

@@ -44,7 +44,6 @@ afterAll(async () => {
   await rm(video, { force: true });
 });
 
-const LIMIT_MS = 120_000;
 /** A clip of it, whose master has to be encoded. */
 const newClip = async (): Promise<WireAsset> => {
   const input = { url: `mux://assets/${sources.master.id}`, start_time: 1 };
@@ -70,14 +69,13 @@ const newShots = async (): Promise<WireAsset> => {
 describe('a server killed in the middle', () => {
   it('of a master makes it after the restart', async () => {
     const { id } = await newClip();
-    await until('master progress', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id));
     await server.kill();
     await start();
-    await until('a master', async () => (await getAsset(server, id)).master, LIMIT_MS);
+    await until('a master', async () => (await getAsset(server, id)).master);
     await until(
       'the master',
       async () => ((await getAsset(server, id)).master as { status: string }).status === 'ready',
-      LIMIT_MS,
     );
     const { master } = await getAsset(server, id);
     const response = await fetch((master as { url: string }).url.replace(/^http:\/\/[^/]+/, server.url));
@@ -90,10 +88,10 @@ describe('a server killed in the middle', () => {
 
   it('of the search for shots goes on with the part that it had not read', async () => {
     const { id } = await newShots();
-    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')), LIMIT_MS);
+    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')));
     await server.kill();
     await start();
-    await until('shots', async () => (await shotsOf(id)).status === 'completed', LIMIT_MS);
+    await until('shots', async () => (await shotsOf(id)).status === 'completed');
     expect(partsRead(id)).not.toContain(0);
     const url = (await shotsOf(id)).shots_manifest_url.replace(/^http:\/\/[^/]+/, server.url);
     const { shots } = (await (await fetch(url)).json()) as { shots: { start_time: number }[] };
@@ -105,7 +103,7 @@ describe('a server killed in the middle', () => {
 
 describe('work that is given up stops and leaves nothing', () => {
   const goneFor = async (what: string, files: () => string[]) => {
-    await until(what, () => files().length === 0, LIMIT_MS);
+    await until(what, () => files().length === 0);
     // Nor does anything that was still running bring something back.
     await delay(500);
     expect(files()).toEqual([]);
@@ -113,7 +111,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of a master, with its access', async () => {
     const { id } = await newClip();
-    await until('master progress', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id));
     const none = { master_access: 'none' };
     expect((await api(server, 'PUT', `/video/v1/assets/${id}/master-access`, none)).status).toBe(200);
     await goneFor('the files of the master', () => filesOf(id).filter((name) => name.includes('masters')));
@@ -122,7 +120,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of a master, with its asset', async () => {
     const { id } = await newClip();
-    await until('master progress', isMakingMaster(id), LIMIT_MS);
+    await until('master progress', isMakingMaster(id));
     expect((await api(server, 'DELETE', `/video/v1/assets/${id}`)).status).toBe(204);
     await goneFor('the files of the asset', () => filesOf(id));
     expect(await eventTypes(server, id)).toEqual(['created', 'ready', 'master.preparing', 'deleted']);
@@ -130,7 +128,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of the search for shots', async () => {
     const { id } = await newShots();
-    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')), LIMIT_MS);
+    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')));
     expect((await api(server, 'DELETE', shotsPath(id))).status).toBe(204);
     await goneFor('what was read', () => filesOf(id).filter((name) => name.includes('/shots/')));
     expect((await shotsOf(id)).status).toBe('deleted');
@@ -139,7 +137,7 @@ describe('work that is given up stops and leaves nothing', () => {
 
   it('of the search for shots, with its asset', async () => {
     const { id } = await newShots();
-    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')), LIMIT_MS);
+    await until('a part is read', () => filesOf(id).some((name) => name.endsWith('/0.json')));
     expect((await api(server, 'DELETE', `/video/v1/assets/${id}`)).status).toBe(204);
     await goneFor('the files of the asset', () => filesOf(id));
   });
@@ -151,11 +149,11 @@ it('what a deleted asset had made for downloading goes, though a clip needs its 
     master_access: 'temporary',
   });
   await settled(server, id);
-  await until('its master', async () => ((await getAsset(server, id)).master as { url?: string }).url, LIMIT_MS);
+  await until('its master', async () => ((await getAsset(server, id)).master as { url?: string }).url);
   const clip = await createAsset(server, { inputs: [{ url: `mux://assets/${id}`, start_time: 2 }] });
   expect((await api(server, 'DELETE', `/video/v1/assets/${id}`)).status).toBe(204);
   const blobs = () => filesBelow(join(dataDir, 'blobs', 'assets', id));
-  await until('its master is removed', () => !blobs().some((name) => name.startsWith('masters/')), LIMIT_MS);
+  await until('its master is removed', () => !blobs().some((name) => name.startsWith('masters/')));
   expect(blobs()).toContain('source');
   expect((await settled(server, clip.id)).status).toBe('ready');
 });

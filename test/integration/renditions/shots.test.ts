@@ -10,7 +10,6 @@ import { movableClock } from '../../support/servers/webhooks.js';
 import { api, createAsset, getAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { eventsOf, eventTypes } from '../../support/wire/events.js';
 
-const LIMIT_MS = 120_000;
 const KNOWN = { passthrough: 'order-81', meta: { title: 'Harbor walk' } };
 const DAY_MS = 24 * 3600_000;
 const { chart, fractal, bars } = scenes;
@@ -49,18 +48,14 @@ const getShots = async (id: string): Promise<Shots> =>
   ((await (await api(server, 'GET', shotsPath(id))).json()) as { data: Shots }).data;
 const create = async (file: keyof typeof FILES, further: object = {}): Promise<WireAsset> => {
   const body = { inputs: [{ url: `${origin.url}/${FILES[file]}` }], playback_policies: ['public'], ...further };
-  return settled(server, (await createAsset(server, body)).id, LIMIT_MS);
+  return settled(server, (await createAsset(server, body)).id);
 };
 const found = async (id: string): Promise<Shots & { url: string }> => {
   let shots = await getShots(id);
-  await until(
-    'shots',
-    async () => {
-      shots = await getShots(id);
-      return shots.status !== 'pending';
-    },
-    LIMIT_MS,
-  );
+  await until('shots', async () => {
+    shots = await getShots(id);
+    return shots.status !== 'pending';
+  });
   expect(shots.status).toBe('completed');
   return { ...shots, url: shots.shots_manifest_url! };
 };
@@ -199,7 +194,7 @@ test('what fails is told', async () => {
   const { id } = await create('cuts', KNOWN);
   rmSync(`${server.dataDir}/blobs/assets/${id}/source`);
   await api(server, 'POST', shotsPath(id));
-  await until('an error', async () => (await getShots(id)).status === 'errored', LIMIT_MS);
+  await until('an error', async () => (await getShots(id)).status === 'errored');
   expect(await getShots(id)).toMatchObject({
     errors: { type: 'internal_error', messages: ['The shots could not be detected.'] },
   });

@@ -351,7 +351,7 @@ describe('without a model', () => {
       (await ended(insights, await insights.create({ parameters: { asset_id: asset.id } }))).outputs!;
     // What was delivered is written in batches, and the first may hold only the beginning.
     await expect
-      .poll(async () => (await look()).moment_insights.at(-1), { timeout: 60_000 })
+      .poll(async () => (await look()).moment_insights.at(-1))
       .toMatchObject({ end_ms: 20_000, engagement_score: 1 });
   });
 

@@ -23,7 +23,7 @@ it('makes the sprite sheet that players ask for once an asset is ready, before a
   const inputs = [{ url: `${origin.url}/0` }];
   const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
   const asset = await settled(server, id);
-  await expect.poll(sheets, { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(sheets).toHaveLength(1);
   const before = await sheets();
   const base = `${server.url}/${asset.playback_ids![0]!.id}`;
   const sheet = /^.*storyboard\.jpg.*(?=#)/m.exec(await (await fetch(`${base}/storyboard.vtt`)).text())![0];

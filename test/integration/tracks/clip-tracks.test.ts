@@ -12,7 +12,6 @@ import type { Origin } from '../../support/servers/origin.js';
 import { api, createAsset, serveFiles, settled, type WireAsset } from '../../support/wire/create-asset.js';
 import { withTracks } from '../../support/wire/tracks.js';
 
-const LIMIT_MS = 120_000;
 const SUBTITLES = `WEBVTT
 
 00:00:01.000 --> 00:00:02.000
@@ -46,7 +45,7 @@ afterAll(async () => {
 
 const create = async (inputs: readonly object[]): Promise<WireAsset> => {
   const { id } = await createAsset(server, { inputs, playback_policies: ['public'] });
-  const asset = await withTracks(server, await settled(server, id, LIMIT_MS));
+  const asset = await withTracks(server, await settled(server, id));
   expect(asset.errors).toBeUndefined();
   return asset;
 };
@@ -136,7 +135,7 @@ test('files stay as long as a clip plays them, and no longer', async () => {
     return existsSync(path) ? readdirSync(path) : [];
   };
   const gone = (name: string) =>
-    vi.waitFor(() => expect(filesOf(name)).toEqual([]), { timeout: LIMIT_MS, interval: 200 });
+    vi.waitFor(() => expect(filesOf(name)).toEqual([]), { timeout: 120_000, interval: 200 });
   const first = await clip(source, 1, 3);
   const second = await clip(source, 2, 6);
   await remove(`${source.id}/tracks/${trackOf(source, 'French').id}`);

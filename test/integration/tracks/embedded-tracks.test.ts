@@ -12,7 +12,6 @@ import { withTracks } from '../../support/wire/tracks.js';
 
 const test = anyTest.skipIf(!ffmpegPath);
 
-const LIMIT_MS = 240_000;
 /** One character less than the limit of titles. */
 const LONG_TITLE = 'x'.repeat(254);
 const audio = [
@@ -55,7 +54,7 @@ afterAll(async () => {
 
 const create = async (input: object): Promise<WireAsset> => {
   const { id } = await createAsset(server, { inputs: [input], playback_policies: ['public'] });
-  const asset = await withTracks(server, await settled(server, id, LIMIT_MS));
+  const asset = await withTracks(server, await settled(server, id));
   expect(asset.errors).toBeUndefined();
   return asset;
 };
@@ -78,7 +77,7 @@ Deux
 lignes
 `;
 
-test('streams of a Matroska file become tracks on request', { timeout: LIMIT_MS }, async () => {
+test('streams of a Matroska file become tracks on request', async () => {
   const asset = await create({ url: `${origin.url}/0`, embedded_tracks: true });
   expect(tracksOf(asset, 'text')).toMatchObject([
     { status: 'ready', name: 'French (forced)', language_code: 'fr', closed_captions: false, text_source: 'embedded' },
@@ -99,7 +98,7 @@ test('streams of a Matroska file become tracks on request', { timeout: LIMIT_MS 
   ]);
 });
 
-test('without a request, warnings name the streams', { timeout: LIMIT_MS }, async () => {
+test('without a request, warnings name the streams', async () => {
   const asset = await create({ url: `${origin.url}/0` });
   expect(asset.tracks!.map(({ type, name }) => [type, name])).toEqual([
     ['video', undefined],
@@ -127,7 +126,7 @@ test('without a request, warnings name the streams', { timeout: LIMIT_MS }, asyn
   ]);
 });
 
-test('an MP4 file has chapters and timed text; clips cut them', { timeout: LIMIT_MS }, async () => {
+test('an MP4 file has chapters and timed text; clips cut them', async () => {
   const asset = await create({ url: `${origin.url}/1`, embedded_tracks: true });
   const metadata = async (of: WireAsset) => (await fetch(`${playbackOf(of)}/metadata.json`)).json();
   expect(await metadata(asset)).toMatchObject([
@@ -153,7 +152,7 @@ test('an MP4 file has chapters and timed text; clips cut them', { timeout: LIMIT
   expect(await warningsOf(clip)).toEqual([]);
 });
 
-test('a file with more streams than become tracks is ready, with a warning', { timeout: LIMIT_MS }, async () => {
+test('a file with more streams than become tracks is ready, with a warning', async () => {
   const asset = await create({ url: `${origin.url}/2`, embedded_tracks: true });
   const ready = (type: string) => tracksOf(asset, type).filter(({ status, primary }) => status === 'ready' && !primary);
   expect([ready('text').length, ready('audio').length]).toEqual([50, 16]);
@@ -170,9 +169,7 @@ test('a file with more streams than become tracks is ready, with a warning', { t
   ]);
 });
 
-test('an upload has the tracks of its file, and one that is deleted does not return', {
-  timeout: LIMIT_MS,
-}, async () => {
+test('an upload has the tracks of its file, and one that is deleted does not return', async () => {
   const settings = { inputs: [{ embedded_tracks: true }], playback_policies: ['public'] };
   const created = await api(server, 'POST', '/video/v1/uploads', { cors_origin: '*', new_asset_settings: settings });
   const { data: upload } = (await created.json()) as { data: { id: string; url: string } };
@@ -180,7 +177,7 @@ test('an upload has the tracks of its file, and one that is deleted does not ret
   const found = (await (await api(server, 'GET', `/video/v1/uploads/${upload.id}`)).json()) as {
     data: { asset_id: string };
   };
-  const asset = await withTracks(server, await settled(server, found.data.asset_id, LIMIT_MS));
+  const asset = await withTracks(server, await settled(server, found.data.asset_id));
   const [text] = tracksOf(asset, 'text');
   const dub = tracksOf(asset, 'audio').at(-1)!;
   expect([text!.name, dub.name]).toEqual(['Portuguese', 'Commentaire']);
