@@ -8,8 +8,11 @@ type Server = Pick<Booted, 'url' | 'token'>;
 
 /** Users who work while a fault comes and goes. */
 export interface ApiLoad {
-  /** Waits until the fault shows: a request was refused after the call. */
-  refused(): Promise<void>;
+  /**
+   * Causes the fault, again and again if it can go by itself, until it shows: a request was refused
+   * after the call.
+   */
+  refused(cause?: () => void): Promise<void>;
   /** The longest that a response took, in milliseconds, also of the requests that still wait. */
   slowestMs(): number;
   /**
@@ -89,9 +92,13 @@ export const startApiLoad = (server: Server, sourceUrl: string): ApiLoad => {
   running.catch(() => undefined);
 
   return {
-    refused: async () => {
+    refused: async (cause) => {
       const before = refusals;
-      await until('a request is refused', () => refusals > before);
+      const isRefused = (): boolean => {
+        cause?.();
+        return refusals > before;
+      };
+      await until('a request is refused', isRefused);
     },
     slowestMs: () => {
       const nowMs = performance.now();
