@@ -135,13 +135,12 @@ test('the recording can be rewound to its start while it is live', async () => {
   await atEdge().waitFor();
   const slider = page.getByRole('slider', { name: 'Seek' });
   await expect.poll(async () => Number(await slider.getAttribute('max'))).toBeGreaterThan(15);
-  await page.keyboard.press('0');
-  await page.waitForFunction(() => !document.querySelector('video')!.seeking);
   await readFrames(page);
+  await page.keyboard.press('0');
   await behind().waitFor();
+  await page.waitForFunction(() => window.playedFrames.some(({ mediaSeconds }) => mediaSeconds < 5));
   await page.waitForFunction(() => window.playedFrames.length >= 20);
   const frames = await page.evaluate(() => window.playedFrames);
-  expect(frames[0]!.mediaSeconds).toBeLessThan(5);
   expect(
     wrongFrames(
       frames.filter(({ mediaSeconds }) => mediaSeconds < LOOP_SECONDS - 1),
