@@ -1,5 +1,5 @@
 /** What a server reads of a recording that another one has begun, on S3. */
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -120,6 +120,11 @@ describe.runIf(swiftPath)('a recording that another server continues', () => {
     expect(proxy.gets.bytes - bytes).toBeLessThan(2 ** 20);
 
     await write(second, 1);
+    const partial = join(dirOf('second'), '.partial');
+    await until('the end of the session is written', async () => {
+      const sizes = (await readdir(partial)).map(async (file) => (await stat(join(partial, file))).size);
+      return (await Promise.all(sizes)).includes(second.sizeBytes);
+    });
     // As `kill -9` leaves it; what follows is of another process.
     await cp(dirOf('second'), dirOf('killed'), { recursive: true });
     await second.discard();
