@@ -8,7 +8,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** What has taken less is lost at once: viewers leave most often because they seek. */
+/** Work that has run for less is cancelled at once: most viewers leave because they seek. */
 const LONG_MS = 5000;
 /** Players retry at once, or after a second or two. */
 const RETRY_MS = 5000;
@@ -30,7 +30,7 @@ export class InFlightRequest {
     return this.controller.signal;
   }
 
-  /** True after `abort` or when nobody has waited for too long: new callers must not join. */
+  /** True once the production was cancelled: new callers must not join. */
   get isAbandoned(): boolean {
     return this.signal.aborted;
   }
@@ -77,9 +77,8 @@ export class InFlightRequest {
   }
 
   /**
-   * Players give up after ten seconds without a byte and request the file again. A production that
-   * has taken long waits for that: if it started again each time, it would never end on a slow
-   * machine.
+   * Cancels the production, at once or later. Players give up after ten seconds without a byte and
+   * request the file again; a slow machine would never finish it if each request started it anew.
    */
   private abandon(): void {
     const abort = (): void => this.controller.abort();

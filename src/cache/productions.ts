@@ -13,7 +13,7 @@ export type Producer = (production: Production) => Promise<void>;
 
 // The parameter of callbacks that tests call with productions of their own.
 export interface Production {
-  /** Aborts when nobody waits for any result of this production any more. */
+  /** Aborts when nobody waits for any result of this production any more, or a little later. */
   readonly signal: AbortSignal;
   /**
    * Returns a new path in the directory that media processes write to. Remaining files are removed

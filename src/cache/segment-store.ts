@@ -57,9 +57,9 @@ export class SegmentStore {
 
   /**
    * Returns the cached file, or the result of `produce`. A caller that aborts ends only its own
-   * wait; the production is cancelled when nobody waits, after a while if it has taken long.
-   * `produce` must call `commit` for `key` before it returns, and may do so for other keys that it
-   * covers.
+   * wait. When nobody waits, the production is cancelled; one that has run for more than five
+   * seconds goes on for five more. `produce` must call `commit` for `key` before it returns, and
+   * may do so for other keys that it covers.
    * @throws KinoraError `cancelled`, `not_found` (the asset has been removed in the meantime),
    * `unavailable` (disk full, stopping) and whatever `produce` throws
    */

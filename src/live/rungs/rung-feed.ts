@@ -109,7 +109,7 @@ export class RungFeed implements LiveFeed {
     if (!rung) return this.#feed.waitFor(this.#nameOf(name), segment, part, options);
     this.#touch(rung);
     const isThere = (): boolean => {
-      // Whoever waits is still watching, however long it takes.
+      // Who waits is still watching, however long it takes.
       rung.touchedMs = this.#deps.clock.monotonicMs();
       const { segments, ended } = this.track(name)!;
       const awaited = segments[segment - (segments[0]?.number ?? segment)];

@@ -22,7 +22,7 @@ import { serveNamed } from '../../support/servers/text-origin.js';
 import { createAsset, settled } from '../../support/wire/create-asset.js';
 
 const TITLE = 'Harbor walk';
-/** The client looks at the playhead 40 times a second. What the page was late is added. */
+/** The client looks at the playhead 40 times a second. How late the page was is added. */
 const PRECISION_MS = 250;
 /** Ends about eight seconds into the video. */
 const HELD_SEGMENT = 3;

@@ -23,7 +23,7 @@ export interface Session {
   /** Media time that was played, in the order of playing. */
   readonly ranges: readonly Span[];
   /**
-   * How long the timers of the page came too late, in total: what the page sees meanwhile is as
+   * How late the timers of the page were, in total: what the page tells of that time is as
    * imprecise.
    */
   readonly lateMs: number;
