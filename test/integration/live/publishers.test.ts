@@ -314,8 +314,8 @@ describe.concurrent('FFmpeg of the system sends', () => {
   });
 });
 
-// These send from this process: a test that decodes at the same time would stop them for so long that
-// the server takes them for silent.
+// These send from this process: while another test decodes, nothing is sent, and the server would
+// take them for silent.
 describe('FFmpeg 8 sends', () => {
   it.each<[string, Recipe, Partial<Expected>]>([
     ['H.264', { seconds: 4, video: h264, audio: { ...aac, sampleRate: 44_100 } }, {}],
