@@ -290,7 +290,7 @@ test('an image that can not be fetched is told, and the default slate is shown u
   const frames = await copy.frames((await copy.after(0))[0]!);
   expect(counterOf(frames[0]!)).toBeUndefined();
   await until('the window has ended', async () => (await copy.segments()).length > 0 && copy.hasEnded);
-  expect((await retrieve(stream)).status).toBe('idle');
+  await until('the stream is idle', async () => (await retrieve(stream)).status === 'idle');
   const warning = {
     type: 'reconnect_slate',
     message:
