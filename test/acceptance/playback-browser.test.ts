@@ -129,7 +129,7 @@ test('every level can be chosen and shows the same frames', async () => {
   for (const level of levels.slice(1)) {
     await open(playbackId);
     await readFrames(page);
-    // While it plays on a busy machine, the short video ends before the level is chosen.
+    // If it played on, the short video would end on a busy machine before the level is chosen.
     await page.evaluate(() => {
       const video = document.querySelector('video')!;
       video.pause();

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ObjectClient } from '#kinora/storage/s3/object-client.js';
@@ -52,8 +52,7 @@ describe.runIf(swiftPath)('a live stream whose recording is stored in S3', () =>
     const first = station.publish(stream, { loops: true });
     const assetId = await station.untilActive(stream);
     const partial = join(station.dataDir, 'blobs', '.partial', `assets~${assetId}~source`);
-    const recordedBytes = (): number => statSync(partial, { throwIfNoEntry: false })?.size ?? 0;
-    await until('two parts are recorded', () => recordedBytes() > 2 * PART_BYTES + 2 ** 20);
+    await until('two parts are recorded', async () => (await stat(partial)).size > 2 * PART_BYTES + 2 ** 20);
     await until('a part is sent', async () => (await objects.listParts(`assets/${assetId}/`)).length === 1);
     // What is older than a few seconds is read from the file.
     const [oldest] = await station.segments((await getAsset(station.server, assetId)).playback_ids![0]!.id);
